@@ -1,0 +1,81 @@
+# One line per thing you can do here. `make run` and `make test` are all a fresh machine needs.
+#
+#   make run    builds the server and starts it; ARGS="--memory --port 0" is passed on
+#   make test   what CI runs: check, then every test of the workspace, then the tests with the real client libraries
+#   make check  formatting, lints, house rules: the one command before a commit
+#   make spec   the cases under spec/, on every engine; UPDATE=1 rewrites golden text
+#   make bench  reads and durable writes next to a bare HTTP server; BENCH_ARGS="--help" says more
+#   make fuzz   the property tests with many cases (CASES=…), and the targets under fuzz/ (SECONDS_EACH=…)
+#   make soak   kill -9 under load, for many cycles (CYCLES=…)
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# Cargo runs in parallel by itself; two targets at once would only wait for each other's lock.
+.NOTPARALLEL:
+.PHONY: help run test check spec bench fuzz soak tools rocksdb clients build
+
+# Everything slow to build lives here and outlives a clone (docs/decisions/0001).
+XDG_CACHE_HOME ?= $(HOME)/.cache
+LAPSEDB_CACHE ?= $(XDG_CACHE_HOME)/lapsedb
+CARGO_TARGET_DIR ?= $(LAPSEDB_CACHE)/target
+ROCKSDB_LIB_DIR ?= $(LAPSEDB_CACHE)/rocksdb
+ROCKSDB_STATIC ?= 1
+export LAPSEDB_CACHE CARGO_TARGET_DIR ROCKSDB_LIB_DIR ROCKSDB_STATIC
+
+ARGS ?=
+BENCH_ARGS ?=
+CASES ?= 20000
+CYCLES ?= 500
+SECONDS_EACH ?= 60
+
+# cargo-nextest runs tests faster; it is used where it is installed and never built from source here.
+NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
+CARGO_TEST := cargo $(if $(NEXTEST),nextest run,test) --release
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+run: tools rocksdb
+	cargo run --release -p lapsedb-server --bin lapsedb -- $(ARGS)
+
+test: tools rocksdb check build
+	$(CARGO_TEST) --workspace --no-fail-fast
+	cargo test --release --workspace --doc
+	tools/clients test
+
+check: tools rocksdb
+	cargo fmt --all --check
+	cargo run --release --quiet -p xtask -- tidy
+	cargo clippy --release --workspace --all-targets -- -D warnings
+
+spec: tools rocksdb build
+	$(CARGO_TEST) -p lapsedb-testkit
+
+bench: tools rocksdb build
+	cargo run --release --quiet -p lapsedb-bench -- run --server $(CARGO_TARGET_DIR)/release/lapsedb --dir $(LAPSEDB_CACHE)/bench $(BENCH_ARGS)
+
+fuzz: tools rocksdb
+	PROPTEST_CASES=$(CASES) $(CARGO_TEST) --workspace --no-fail-fast
+	tools/fuzz $(SECONDS_EACH)
+
+soak: tools rocksdb build
+	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_TEST) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
+
+# The rest are steps of the above.
+
+# The server itself, because tests with real clients and the bench start it as a process.
+build: tools rocksdb
+	cargo build --release -p lapsedb-server
+
+# Installs the Debian packages that are missing; says so in one line where it may not.
+tools:
+	@tools/need
+
+# Compiles RocksDB's C++ once per machine and version.
+rocksdb: tools
+	@tools/rocksdb/build
+
+# Installs the client libraries the client tests use, in folders that git ignores.
+clients: tools
+	tools/clients install

@@ -1,0 +1,1 @@
+//! Holds nothing: building its one dependency is the point.
