@@ -1,1 +1,19 @@
-//! LapseDB.
+//! Ordered bytes, nothing else: engines behind one small trait.
+//!
+//! Knows no documents, no TTL, no protocol and no clock: time is injected by [`Time`].
+
+mod batch;
+mod engine;
+mod engines;
+mod open;
+mod sequencer;
+
+pub use batch::{Batch, Check, Expect, FILL_BYTES, Fill, ORDINAL_BITS, ORDINALS_MAX, Op, Template, ordinal, tally};
+pub use engine::{
+    Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp, Standstill, Time,
+    prefix_end,
+};
+pub use engines::memory::{Memory, MemorySnapshot};
+#[cfg(feature = "rocksdb")]
+pub use engines::rocksdb::{Pinned, Rocksdb, RocksdbSnapshot};
+pub use open::{AnyEngine, AnySlice, AnySnapshot, EngineKind, OpenError, OpenOptions, open};
