@@ -1,1 +1,15 @@
-//! LapseDB.
+//! Documents as values: one tree for every protocol, and its ways to and from bytes.
+//!
+//! Knows no storage, no protocol and no clock. Nothing here panics on input: what comes from
+//! outside is either a [`Value`] or an error that says where it went wrong.
+
+pub mod bson;
+pub mod cosmos_binary;
+pub mod json;
+pub mod number;
+pub mod order;
+pub mod path;
+mod text;
+mod value;
+
+pub use value::{Object, Str, Value};
