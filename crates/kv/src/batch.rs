@@ -58,7 +58,10 @@ pub struct Template {
 impl Template {
     /// An empty one, to be built with [`push`](Self::push) and [`fill`](Self::fill).
     pub fn with_capacity(bytes: usize) -> Template {
-        Template { bytes: Vec::with_capacity(bytes), fills: Vec::new() }
+        Template {
+            bytes: Vec::with_capacity(bytes),
+            fills: Vec::new(),
+        }
     }
 
     /// Appends plain bytes.
@@ -90,11 +93,15 @@ impl Template {
     fn check(&self) -> Result<(), EngineError> {
         for (offset, fill) in &self.fills {
             if *offset as usize + FILL_BYTES > self.bytes.len() {
-                return Err(EngineError::Invalid(format!("a fill at {offset} lies outside its template")));
+                return Err(EngineError::Invalid(format!(
+                    "a fill at {offset} lies outside its template"
+                )));
             }
             match fill {
                 Fill::Ordinal(index) if *index >= ORDINALS_MAX => {
-                    return Err(EngineError::Invalid(format!("ordinal {index} is beyond {ORDINALS_MAX} per commit")));
+                    return Err(EngineError::Invalid(format!(
+                        "ordinal {index} is beyond {ORDINALS_MAX} per commit"
+                    )));
                 }
                 Fill::Stamp | Fill::Ordinal(_) | Fill::Seconds { .. } => {}
             }
@@ -105,7 +112,10 @@ impl Template {
 
 impl From<Vec<u8>> for Template {
     fn from(bytes: Vec<u8>) -> Template {
-        Template { bytes, fills: Vec::new() }
+        Template {
+            bytes,
+            fills: Vec::new(),
+        }
     }
 }
 
@@ -134,8 +144,8 @@ pub enum Op {
         /// The key.
         key: Vec<u8>,
     },
-    /// Adds to a value of two big-endian `i64`, see [`tally`]. An absent value counts as zeros;
-    /// a value that has come to zeros may be absent. Only in [`Space::Tally`].
+    /// Adds to a value of two big-endian `i64`, see [`tally`]. Only in [`Space::Tally`], where
+    /// absence and two zeros are the same: zeros are never shown.
     Add {
         /// Where.
         space: Space,
@@ -209,7 +219,11 @@ impl Batch {
 
     /// Adds a condition.
     pub fn check(&mut self, space: Space, key: impl Into<Vec<u8>>, expect: Expect) -> &mut Batch {
-        self.checks.push(Check { space, key: key.into(), expect });
+        self.checks.push(Check {
+            space,
+            key: key.into(),
+            expect,
+        });
         self
     }
 
@@ -220,26 +234,52 @@ impl Batch {
     }
 
     /// Adds an [`Op::Put`].
-    pub fn put(&mut self, space: Space, key: impl Into<Template>, value: impl Into<Template>) -> &mut Batch {
-        self.ops.push(Op::Put { space, key: key.into(), value: value.into() });
+    pub fn put(
+        &mut self,
+        space: Space,
+        key: impl Into<Template>,
+        value: impl Into<Template>,
+    ) -> &mut Batch {
+        self.ops.push(Op::Put {
+            space,
+            key: key.into(),
+            value: value.into(),
+        });
         self
     }
 
     /// Adds an [`Op::Delete`].
     pub fn delete(&mut self, space: Space, key: impl Into<Vec<u8>>) -> &mut Batch {
-        self.ops.push(Op::Delete { space, key: key.into() });
+        self.ops.push(Op::Delete {
+            space,
+            key: key.into(),
+        });
         self
     }
 
     /// Adds an [`Op::Add`] in [`Space::Tally`].
     pub fn add(&mut self, key: impl Into<Template>, items: i64, bytes: i64) -> &mut Batch {
-        self.ops.push(Op::Add { space: Space::Tally, key: key.into(), items, bytes });
+        self.ops.push(Op::Add {
+            space: Space::Tally,
+            key: key.into(),
+            items,
+            bytes,
+        });
         self
     }
 
     /// Adds an [`Op::DeleteRange`].
-    pub fn delete_range(&mut self, space: Space, from: impl Into<Vec<u8>>, to: impl Into<Vec<u8>>) -> &mut Batch {
-        self.ops.push(Op::DeleteRange { space, from: from.into(), to: to.into() });
+    pub fn delete_range(
+        &mut self,
+        space: Space,
+        from: impl Into<Vec<u8>>,
+        to: impl Into<Vec<u8>>,
+    ) -> &mut Batch {
+        self.ops.push(Op::DeleteRange {
+            space,
+            from: from.into(),
+            to: to.into(),
+        });
         self
     }
 
@@ -249,15 +289,30 @@ impl Batch {
         let mut total = 0usize;
         for op in &self.ops {
             total += match op {
-                Op::Put { space: _, key: name, value } => {
+                Op::Put {
+                    space,
+                    key: name,
+                    value,
+                } => {
                     name.check()?;
                     value.check()?;
+                    if *space == Space::Tally && value.bytes.len() != tally::BYTES {
+                        return Err(EngineError::Invalid("a sum is two numbers".to_owned()));
+                    }
                     key(&name.bytes)? + limit("a value", value.bytes.len(), caps.value_bytes_max)?
                 }
-                Op::Delete { space: _, key: name } => key(name)?,
-                Op::Add { space, key: name, .. } => {
+                Op::Delete {
+                    space: _,
+                    key: name,
+                } => key(name)?,
+                Op::Add {
+                    space, key: name, ..
+                } => {
                     if *space != Space::Tally {
-                        return Err(EngineError::Invalid(format!("sums are kept in tally, not in {}", space.name())));
+                        return Err(EngineError::Invalid(format!(
+                            "sums are kept in tally, not in {}",
+                            space.name()
+                        )));
                     }
                     name.check()?;
                     key(&name.bytes)? + tally::BYTES
@@ -271,7 +326,9 @@ impl Batch {
 
 fn limit(what: &str, size: usize, max: usize) -> Result<usize, EngineError> {
     if size > max {
-        return Err(EngineError::TooLarge(format!("{what} of {size} bytes, where {max} is the limit")));
+        return Err(EngineError::TooLarge(format!(
+            "{what} of {size} bytes, where {max} is the limit"
+        )));
     }
     Ok(size)
 }

@@ -5,13 +5,17 @@
 mod batch;
 mod engine;
 mod engines;
+mod group;
 mod open;
 mod sequencer;
 
-pub use batch::{Batch, Check, Expect, FILL_BYTES, Fill, ORDINAL_BITS, ORDINALS_MAX, Op, Template, ordinal, tally};
+pub use batch::{
+    Batch, Check, Expect, FILL_BYTES, Fill, ORDINAL_BITS, ORDINALS_MAX, Op, Template, ordinal,
+    tally,
+};
 pub use engine::{
-    Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp, Standstill, Time,
-    prefix_end,
+    Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
+    Standstill, Time, prefix_end,
 };
 pub use engines::memory::{Memory, MemorySnapshot};
 #[cfg(feature = "rocksdb")]

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::engine::{
-    Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp, Standstill, Time,
-};
 use crate::Batch;
+use crate::engine::{
+    Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
+    Standstill, Time,
+};
 use crate::engines::memory::{Memory, MemorySnapshot};
 #[cfg(feature = "rocksdb")]
 use crate::engines::rocksdb::{Pinned, Rocksdb, RocksdbSnapshot};
@@ -39,7 +40,10 @@ pub struct OpenOptions {
 impl OpenOptions {
     /// Opens with a time that stands still until [`AnyEngine::set_time`].
     pub fn new(kind: EngineKind) -> OpenOptions {
-        OpenOptions { kind, time: Arc::new(Standstill) }
+        OpenOptions {
+            kind,
+            time: Arc::new(Standstill),
+        }
     }
 }
 
@@ -67,7 +71,11 @@ pub fn open(options: OpenOptions) -> Result<AnyEngine, OpenError> {
     match options.kind {
         EngineKind::Memory => Ok(AnyEngine::Memory(Memory::open(options.time)?)),
         #[cfg(feature = "rocksdb")]
-        EngineKind::Rocksdb { path, relaxed } => Ok(AnyEngine::Rocksdb(Rocksdb::open(&path, relaxed, options.time)?)),
+        EngineKind::Rocksdb { path, relaxed } => Ok(AnyEngine::Rocksdb(Rocksdb::open(
+            &path,
+            relaxed,
+            options.time,
+        )?)),
         #[cfg(not(feature = "rocksdb"))]
         EngineKind::Rocksdb { .. } => Err(OpenError::NotBuilt("rocksdb")),
     }
@@ -167,7 +175,11 @@ impl Snapshot for AnySnapshot {
         each!(AnySnapshot in self, snapshot => Ok(snapshot.get(space, key).await?.map(AnySlice::from)))
     }
 
-    async fn multi_get(&self, space: Space, keys: &[Vec<u8>]) -> Result<Vec<Option<AnySlice>>, EngineError> {
+    async fn multi_get(
+        &self,
+        space: Space,
+        keys: &[Vec<u8>],
+    ) -> Result<Vec<Option<AnySlice>>, EngineError> {
         each!(AnySnapshot in self, snapshot => {
             let found = snapshot.multi_get(space, keys).await?;
             Ok(found.into_iter().map(|value| value.map(AnySlice::from)).collect())

@@ -1,0 +1,345 @@
+//! The one place where an embedded engine orders commits.
+//!
+//! A thread of its own takes whatever waits, decides each batch in turn, and writes all of them
+//! at once: one write, one fsync, then everybody is answered. So stamps become visible in order,
+//! a refused batch leaves no trace, and the cost of an fsync is shared by those who wait for it.
+//!
+//! Time needs care. A batch that holds at 99.9 may be on the disk only at 100.4. Its `not_after`
+//! says that something it found alive ends at, say, 100.0; a reader at 100.1 who does not see the
+//! batch yet would find that thing gone, and later back again. So the sequencer shows the least
+//! `not_after` of what it is writing before it reads the time, and a reader whose time has reached
+//! it waits for that one write. A reader who came too early to see the notice has read a time that
+//! the sequencer will not undercut, so there the batch is the one that comes too late.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex, RwLock};
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::batch::{Batch, STAMP_MAX};
+use crate::engine::{Caps, CommitError, Committed, EngineError, Millis, Space, Stamp, Time};
+use crate::group::{Change, Group, Mark, View};
+
+/// Batches that may wait; beyond this a commit is told to try again.
+const QUEUE_BATCHES_MAX: usize = 16 * 1024;
+/// Batches of one write.
+const GROUP_BATCHES_MAX: usize = 1024;
+/// A write takes no further batch once it has reached so many bytes.
+const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The notice of a sequencer that writes nothing with a limit.
+const NO_LIMIT: Millis = Millis::MAX;
+
+/// What lies beneath: it keeps changes and shows them. Only the sequencer's thread writes.
+pub(crate) trait Backend: Send + Sync + 'static {
+    type View: View;
+    fn caps(&self) -> Caps;
+    /// Writes all changes and the mark as one, and returns the state after them.
+    fn write(&self, changes: Vec<Change>, mark: Mark) -> Result<Self::View, EngineError>;
+}
+
+pub(crate) struct Sequencer<B: Backend> {
+    shared: Arc<Shared<B>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared<B: Backend> {
+    backend: B,
+    time: RwLock<Arc<dyn Time>>,
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    current: RwLock<Arc<B::View>>,
+    least_limit: AtomicU64,
+    published: Notify,
+    ended: watch::Sender<bool>,
+}
+
+struct Queue {
+    waiting: VecDeque<Request>,
+    /// Why nothing more is taken, once that is so.
+    refusal: Option<EngineError>,
+}
+
+struct Request {
+    batch: Batch,
+    bytes: usize,
+    answer: oneshot::Sender<Result<Committed, CommitError>>,
+}
+
+type Answers = Vec<(
+    oneshot::Sender<Result<Committed, CommitError>>,
+    Result<Committed, CommitError>,
+)>;
+
+impl<B: Backend> Sequencer<B> {
+    pub fn start(backend: B, view: B::View, time: Arc<dyn Time>) -> Result<Self, EngineError> {
+        let shared = Arc::new(Shared {
+            backend,
+            time: RwLock::new(time),
+            queue: Mutex::new(Queue {
+                waiting: VecDeque::new(),
+                refusal: None,
+            }),
+            wake: Condvar::new(),
+            current: RwLock::new(Arc::new(view)),
+            least_limit: AtomicU64::new(NO_LIMIT),
+            published: Notify::new(),
+            ended: watch::Sender::new(false),
+        });
+        let inside = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("commit".to_owned())
+            .spawn(move || inside.run())
+            .map_err(|error| EngineError::Io(format!("no thread for commits: {error}")))?;
+        Ok(Sequencer {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    pub fn backend(&self) -> &B {
+        &self.shared.backend
+    }
+
+    pub fn set_time(&self, time: Arc<dyn Time>) {
+        *self.shared.time.write() = time;
+    }
+
+    /// The newest state and the time at which to look at it.
+    pub async fn snapshot(&self) -> Result<(Arc<B::View>, Millis), EngineError> {
+        let shared = &*self.shared;
+        let now = shared.time.read().now();
+        // Orders the reading of the time before that of the notice; see the head of the file.
+        fence(Ordering::SeqCst);
+        if now >= shared.least_limit.load(Ordering::SeqCst) {
+            let mut published = std::pin::pin!(shared.published.notified());
+            published.as_mut().enable();
+            // The write may have ended between the two looks; then nobody would wake us.
+            if now >= shared.least_limit.load(Ordering::SeqCst) {
+                published.await;
+            }
+        }
+        if *shared.ended.borrow()
+            && matches!(shared.queue.lock().refusal, Some(EngineError::Closed))
+        {
+            return Err(EngineError::Closed);
+        }
+        let view = Arc::clone(&shared.current.read());
+        let now = now.max(view.mark().now);
+        Ok((view, now))
+    }
+
+    /// Once this is polled the batch is on its way, whether or not anybody waits for the answer.
+    pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        let bytes = batch.validate(&self.shared.backend.caps())?;
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut queue = self.shared.queue.lock();
+            if let Some(refusal) = &queue.refusal {
+                return Err(CommitError::Failed(refusal.clone()));
+            }
+            if queue.waiting.len() >= QUEUE_BATCHES_MAX {
+                return Err(CommitError::Retryable(format!(
+                    "{QUEUE_BATCHES_MAX} commits wait already"
+                )));
+            }
+            queue.waiting.push_back(Request {
+                batch,
+                bytes,
+                answer,
+            });
+        }
+        self.shared.wake.notify_one();
+        answered
+            .await
+            .unwrap_or(Err(CommitError::Failed(EngineError::Closed)))
+    }
+
+    /// A commit of one range delete, for engines whose `drop_range` is not more than that.
+    pub async fn drop_range(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+    ) -> Result<(), EngineError> {
+        let mut batch = Batch::new();
+        batch.delete_range(space, from, to);
+        match self.commit(batch).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Failed(error)) => Err(error),
+            Err(CommitError::Retryable(text)) => Err(EngineError::Io(text)),
+            Err(
+                error @ (CommitError::Conflict | CommitError::TooLate | CommitError::Unknown(_)),
+            ) => Err(EngineError::Invalid(format!(
+                "a batch without conditions: {error}"
+            ))),
+        }
+    }
+
+    /// Refuses new batches, and waits until those that were taken are written.
+    pub async fn close(&self) {
+        self.refuse();
+        // The sender lives in `shared`, so waiting cannot fail.
+        let _ = self.shared.ended.subscribe().wait_for(|ended| *ended).await;
+    }
+
+    fn refuse(&self) {
+        self.shared
+            .queue
+            .lock()
+            .refusal
+            .get_or_insert(EngineError::Closed);
+        self.shared.wake.notify_one();
+    }
+}
+
+impl<B: Backend> Drop for Sequencer<B> {
+    fn drop(&mut self) {
+        self.refuse();
+        if let Some(thread) = self.thread.lock().take() {
+            // A panic in there was already reported by its hook; those who wait were answered.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<B: Backend> Shared<B> {
+    fn run(&self) {
+        let _end = End(self);
+        while let Some(requests) = self.next_group() {
+            self.commit_group(requests);
+        }
+    }
+
+    /// Sleeps until something waits; `None` when the engine is closed and all is done.
+    fn next_group(&self) -> Option<Vec<Request>> {
+        let mut queue = self.queue.lock();
+        while queue.waiting.is_empty() {
+            if queue.refusal.is_some() {
+                return None;
+            }
+            self.wake.wait(&mut queue);
+        }
+        let mut bytes = 0;
+        let mut count = 0;
+        for request in queue.waiting.iter().take(GROUP_BATCHES_MAX) {
+            count += 1;
+            bytes += request.bytes;
+            if bytes >= GROUP_BYTES_MAX {
+                break;
+            }
+        }
+        Some(queue.waiting.drain(..count).collect())
+    }
+
+    fn commit_group(&self, requests: Vec<Request>) {
+        let least = requests
+            .iter()
+            .filter_map(|request| request.batch.not_after)
+            .min()
+            .unwrap_or(NO_LIMIT);
+        self.least_limit.store(least, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let time = Arc::clone(&self.time.read());
+        let view = Arc::clone(&self.current.read());
+        let mut mark = Mark {
+            stamp: view.mark().stamp,
+            now: view.mark().now.max(time.now()),
+        };
+
+        let mut group = Group::new(&*view);
+        let mut answers: Answers = Vec::with_capacity(requests.len());
+        let mut least_admitted = NO_LIMIT;
+        for Request { batch, answer, .. } in requests {
+            let writes = !batch.ops.is_empty();
+            let limit = batch.not_after.unwrap_or(NO_LIMIT);
+            // A batch of mere checks takes no place in the order.
+            let stamp = if writes {
+                Stamp(mark.stamp.0 + 1)
+            } else {
+                mark.stamp
+            };
+            let decided = if stamp.0 > STAMP_MAX {
+                Err(CommitError::Failed(EngineError::TooLarge(
+                    "no stamps are left".to_owned(),
+                )))
+            } else {
+                group.admit(batch, stamp, mark.now)
+            };
+            if decided.is_ok() {
+                mark.stamp = stamp;
+                least_admitted = least_admitted.min(limit);
+            }
+            answers.push((
+                answer,
+                decided.map(|()| Committed {
+                    stamp,
+                    now: mark.now,
+                }),
+            ));
+        }
+        self.least_limit.store(least_admitted, Ordering::SeqCst);
+
+        if mark.stamp != view.mark().stamp {
+            if let Some((key, value)) = time.checkpoint(mark.now) {
+                group.put(Space::Meta, key, value);
+            }
+            match self.backend.write(group.into_changes(), mark) {
+                Ok(view) => *self.current.write() = Arc::new(view),
+                Err(error) => self.fail(&mut answers, error),
+            }
+        }
+        self.least_limit.store(NO_LIMIT, Ordering::SeqCst);
+        self.published.notify_waiters();
+        // Refusals too are told only now: a conflict may be with a batch of this very group, and
+        // whoever hears of it must be able to see that batch.
+        for (answer, result) in answers {
+            // Whoever asked may have left; the commit stands all the same.
+            let _ = answer.send(result);
+        }
+    }
+
+    /// After a failed write nothing is certain about the file: the system may have dropped the
+    /// pages it could not write and report success next time. So the write is not retried, and
+    /// no other follows; reading goes on.
+    fn fail(&self, answers: &mut Answers, error: EngineError) {
+        let stopped = match error {
+            EngineError::Io(text) => {
+                EngineError::Io(format!("writing has stopped until a restart: {text}"))
+            }
+            EngineError::Corrupt(text) => {
+                EngineError::Corrupt(format!("writing has stopped until a restart: {text}"))
+            }
+            other @ (EngineError::TooLarge(_) | EngineError::Invalid(_) | EngineError::Closed) => {
+                other
+            }
+        };
+        for (_, result) in answers.iter_mut() {
+            *result = Err(CommitError::Failed(stopped.clone()));
+        }
+        let mut queue = self.queue.lock();
+        queue.refusal = Some(stopped.clone());
+        for request in queue.waiting.drain(..) {
+            let _ = request
+                .answer
+                .send(Err(CommitError::Failed(stopped.clone())));
+        }
+    }
+}
+
+/// Leaves nobody waiting when the thread ends, even by a panic.
+struct End<'a, B: Backend>(&'a Shared<B>);
+
+impl<B: Backend> Drop for End<'_, B> {
+    fn drop(&mut self) {
+        let mut queue = self.0.queue.lock();
+        queue.refusal.get_or_insert(EngineError::Closed);
+        queue.waiting.clear();
+        drop(queue);
+        self.0.least_limit.store(NO_LIMIT, Ordering::SeqCst);
+        self.0.published.notify_waiters();
+        self.0.ended.send_replace(true);
+    }
+}
