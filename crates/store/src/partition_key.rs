@@ -11,7 +11,9 @@ use lapsedb_value::path::{Path, PathError, Segment};
 use lapsedb_value::{Object, Str, Value, json};
 use smallvec::SmallVec;
 
-pub use epk::{EPK_BOUND_BYTES_MAX, EPK_V2_BYTES, Epk, EpkRange, epk_bytes, epk_from_hex, epk_len, epk_to_hex};
+pub use epk::{
+    EPK_BOUND_BYTES_MAX, EPK_V2_BYTES, Epk, EpkRange, epk_bytes, epk_from_hex, epk_len, epk_to_hex,
+};
 
 /// Most levels of a hierarchical key.
 pub const PARTITION_KEY_LEVELS_MAX: usize = 3;
@@ -108,13 +110,26 @@ impl std::error::Error for PartitionKeyError {}
 impl PartitionKeyDef {
     /// A definition from the texts of its paths; the caller has checked their number.
     pub fn new(paths: &[&str], kind: Kind, version: Version) -> Result<Self, PathError> {
-        let paths = paths.iter().map(|text| Path::parse_pointer(text)).collect::<Result<_, _>>()?;
-        Ok(PartitionKeyDef { paths, kind, version, system_key: false })
+        let paths = paths
+            .iter()
+            .map(|text| Path::parse_pointer(text))
+            .collect::<Result<_, _>>()?;
+        Ok(PartitionKeyDef {
+            paths,
+            kind,
+            version,
+            system_key: false,
+        })
     }
 
     /// The key of an item.
     pub fn extract(&self, item: &Object) -> PartitionKey {
-        PartitionKey(self.paths.iter().map(|path| component_at(item, path)).collect())
+        PartitionKey(
+            self.paths
+                .iter()
+                .map(|path| component_at(item, path))
+                .collect(),
+        )
     }
 
     /// A key as a client gave it, if it names one logical partition of this container.
@@ -123,7 +138,9 @@ impl PartitionKeyDef {
     pub fn whole(&self, key: PartitionKey) -> Result<PartitionKey, PartitionKeyError> {
         let key = self.prefix(key)?;
         if key.0.is_empty() {
-            return Ok(PartitionKey(self.paths.iter().map(|_| Component::Undefined).collect()));
+            return Ok(PartitionKey(
+                self.paths.iter().map(|_| Component::Undefined).collect(),
+            ));
         }
         if key.0.len() < self.paths.len() {
             return Err(PartitionKeyError::TooFew);
@@ -147,14 +164,22 @@ impl PartitionKeyDef {
             Version::V2 => PARTITION_KEY_BYTES_MAX,
         };
         let bytes: usize = key.0.iter().map(Component::text_len).sum();
-        if bytes > bytes_max { Err(PartitionKeyError::TooLong(bytes_max)) } else { Ok(()) }
+        if bytes > bytes_max {
+            Err(PartitionKeyError::TooLong(bytes_max))
+        } else {
+            Ok(())
+        }
     }
 }
 
 fn component_at(item: &Object, path: &Path) -> Component {
     let mut segments = path.segments().iter();
-    let Some(Segment::Member(first)) = segments.next() else { return Component::Undefined };
-    let Some(mut value) = item.get(first) else { return Component::Undefined };
+    let Some(Segment::Member(first)) = segments.next() else {
+        return Component::Undefined;
+    };
+    let Some(mut value) = item.get(first) else {
+        return Component::Undefined;
+    };
     for segment in segments {
         match segment {
             Segment::Member(name) => value = value.get(name),
@@ -178,7 +203,9 @@ impl Component {
             // Adding zero makes minus zero plain.
             Value::Double(n) => Component::Number(n + 0.0),
             Value::String(text) => Component::String(text.clone()),
-            Value::ObjectId(id) => Component::String(Str::from(epk_to_hex(id).to_ascii_lowercase())),
+            Value::ObjectId(id) => {
+                Component::String(Str::from(epk_to_hex(id).to_ascii_lowercase()))
+            }
             Value::Undefined
             | Value::Array(_)
             | Value::Object(_)
@@ -223,9 +250,13 @@ impl Component {
 impl PartialEq for Component {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Component::Undefined, Component::Undefined) | (Component::Null, Component::Null) => true,
+            (Component::Undefined, Component::Undefined) | (Component::Null, Component::Null) => {
+                true
+            }
             (Component::Bool(a), Component::Bool(b)) => a == b,
-            (Component::Number(a), Component::Number(b)) => Self::number_bits(*a) == Self::number_bits(*b),
+            (Component::Number(a), Component::Number(b)) => {
+                Self::number_bits(*a) == Self::number_bits(*b)
+            }
             (Component::String(a), Component::String(b)) => a == b,
             (
                 Component::Undefined
@@ -267,13 +298,19 @@ impl PartitionKey {
     /// Reads the header form: a JSON array of scalars, where `{}` stands for undefined.
     pub fn parse(text: &str) -> Result<Self, PartitionKeyError> {
         if let Some(plain) = plain_string(text) {
-            return Ok(PartitionKey(SmallVec::from_buf([Component::String(Str::new(plain))])));
+            return Ok(PartitionKey(SmallVec::from_buf([Component::String(
+                Str::new(plain),
+            )])));
         }
         if text.len() > PARTITION_KEY_HEADER_BYTES_MAX {
             return Err(PartitionKeyError::TooLong(PARTITION_KEY_BYTES_MAX));
         }
-        let limits = json::Limits { depth_max: 2, duplicates_refused: &[] };
-        let parsed = json::parse(text.as_bytes(), &limits).map_err(|_| PartitionKeyError::Malformed)?;
+        let limits = json::Limits {
+            depth_max: 2,
+            duplicates_refused: &[],
+        };
+        let parsed =
+            json::parse(text.as_bytes(), &limits).map_err(|_| PartitionKeyError::Malformed)?;
         Self::from_value(&parsed)
     }
 
@@ -286,7 +323,9 @@ impl PartitionKey {
         elements
             .iter()
             .map(|element| match Component::of(element) {
-                Component::Undefined if element.as_object().is_none_or(|object| !object.is_empty()) => {
+                Component::Undefined
+                    if element.as_object().is_none_or(|object| !object.is_empty()) =>
+                {
                     Err(PartitionKeyError::Malformed)
                 }
                 component => Ok(component),
@@ -383,18 +422,28 @@ const STRING_ESCAPE: u8 = 0x01;
 /// The text between the quotes of `["…"]`, if it is so plain that nothing needs to be decoded: nearly always.
 fn plain_string(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("[\"")?.strip_suffix("\"]")?;
-    let plain = inner.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+    let plain = inner
+        .bytes()
+        .all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
     plain.then_some(inner)
 }
 
 /// Bits that sort as unsigned integers the way the numbers sort.
 fn ordered_bits(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+    if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | 1 << 63
+    }
 }
 
 fn from_ordered_bits(bits: u64) -> f64 {
-    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+    f64::from_bits(if bits >> 63 == 1 {
+        bits & !(1 << 63)
+    } else {
+        !bits
+    })
 }
 
 fn push_key_string(text: &[u8], out: &mut Vec<u8>) {

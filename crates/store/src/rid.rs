@@ -156,7 +156,10 @@ struct Raw {
 
 impl Raw {
     fn new() -> Self {
-        Raw { bytes: [0; RID_BYTES_MAX], len: 0 }
+        Raw {
+            bytes: [0; RID_BYTES_MAX],
+            len: 0,
+        }
     }
 
     fn with(mut self, part: &[u8]) -> Self {
@@ -172,11 +175,15 @@ impl Raw {
 }
 
 fn collection_raw(db: u32, coll: u32) -> Raw {
-    Raw::new().with(&db.to_be_bytes()).with(&(coll | COLLECTION_BIT).to_be_bytes())
+    Raw::new()
+        .with(&db.to_be_bytes())
+        .with(&(coll | COLLECTION_BIT).to_be_bytes())
 }
 
 fn user_raw(db: u32, user: u32) -> Raw {
-    Raw::new().with(&db.to_be_bytes()).with(&(user & CHILD_OF_DATABASE_MAX).to_be_bytes())
+    Raw::new()
+        .with(&db.to_be_bytes())
+        .with(&(user & CHILD_OF_DATABASE_MAX).to_be_bytes())
 }
 
 fn document_raw(rid: DocumentRid) -> Raw {
@@ -222,17 +229,26 @@ impl Rid {
         let raw = decode(text.as_bytes())?;
         let bytes = raw.as_slice();
         match bytes.len() {
-            3 => Some(Rid::Offer(OfferRid(u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]])))),
+            3 => Some(Rid::Offer(OfferRid(u32::from_be_bytes([
+                0, bytes[0], bytes[1], bytes[2],
+            ])))),
             4 => Some(Rid::Database(DatabaseRid(be32(bytes)))),
             8 => Some(match database_child(bytes) {
-                DatabaseChild::Collection(coll) => Rid::Collection(CollectionRid { db: be32(bytes), coll }),
-                DatabaseChild::User(user) => Rid::User(UserRid { db: be32(bytes), user }),
+                DatabaseChild::Collection(coll) => Rid::Collection(CollectionRid {
+                    db: be32(bytes),
+                    coll,
+                }),
+                DatabaseChild::User(user) => Rid::User(UserRid {
+                    db: be32(bytes),
+                    user,
+                }),
             }),
             16 => grandchild(bytes),
             20 => match grandchild(&bytes[..16])? {
-                Rid::Document(document) => {
-                    Some(Rid::Attachment(AttachmentRid { document, attachment: be32(&bytes[16..]) }))
-                }
+                Rid::Document(document) => Some(Rid::Attachment(AttachmentRid {
+                    document,
+                    attachment: be32(&bytes[16..]),
+                })),
                 Rid::Offer(_)
                 | Rid::Database(_)
                 | Rid::Collection(_)
@@ -264,11 +280,19 @@ fn database_child(bytes: &[u8]) -> DatabaseChild {
 /// The resource of sixteen bytes, if its kind is known.
 fn grandchild(bytes: &[u8]) -> Option<Rid> {
     let db = be32(bytes);
-    let tail = bytes[8..].iter().take(8).rev().fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
+    let tail = bytes[8..]
+        .iter()
+        .take(8)
+        .rev()
+        .fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
     let coll = match database_child(bytes) {
         DatabaseChild::Collection(coll) => coll,
         DatabaseChild::User(user) => {
-            return Some(Rid::Permission(PermissionRid { db, user, permission: tail }));
+            return Some(Rid::Permission(PermissionRid {
+                db,
+                user,
+                permission: tail,
+            }));
         }
     };
     let ordinal = tail & ORDINAL_MAX;
@@ -276,13 +300,23 @@ fn grandchild(bytes: &[u8]) -> Option<Rid> {
     if nibble == 0 {
         return Some(Rid::Document(DocumentRid { db, coll, ordinal }));
     }
-    let kind = ChildKind::ALL.into_iter().find(|kind| kind.nibble() == nibble)?;
-    Some(Rid::Child(ChildRid { db, coll, kind, ordinal }))
+    let kind = ChildKind::ALL
+        .into_iter()
+        .find(|kind| kind.nibble() == nibble)?;
+    Some(Rid::Child(ChildRid {
+        db,
+        coll,
+        kind,
+        ordinal,
+    }))
 }
 
 /// The first four bytes as a number; missing ones count as zero, but callers check the length before.
 fn be32(bytes: &[u8]) -> u32 {
-    bytes.iter().take(4).fold(0, |sum, byte| (sum << 8) | u32::from(*byte))
+    bytes
+        .iter()
+        .take(4)
+        .fold(0, |sum, byte| (sum << 8) | u32::from(*byte))
 }
 
 macro_rules! typed {
@@ -336,19 +370,31 @@ impl CollectionRid {
 
     /// The id of an item of the container.
     pub fn document(self, ordinal: u64) -> DocumentRid {
-        DocumentRid { db: self.db, coll: self.coll, ordinal }
+        DocumentRid {
+            db: self.db,
+            coll: self.coll,
+            ordinal,
+        }
     }
 
     /// The id of another child of the container.
     pub fn child(self, kind: ChildKind, ordinal: u64) -> ChildRid {
-        ChildRid { db: self.db, coll: self.coll, kind, ordinal }
+        ChildRid {
+            db: self.db,
+            coll: self.coll,
+            kind,
+            ordinal,
+        }
     }
 }
 
 impl DocumentRid {
     /// The container the item lies in.
     pub fn collection(self) -> CollectionRid {
-        CollectionRid { db: self.db, coll: self.coll }
+        CollectionRid {
+            db: self.db,
+            coll: self.coll,
+        }
     }
 }
 
@@ -372,7 +418,10 @@ fn encode(bytes: &[u8]) -> ([u8; RID_TEXT_CHARS_MAX], usize) {
     let mut text = [b'='; RID_TEXT_CHARS_MAX];
     let mut len = 0;
     for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0u32, |sum, byte| (sum << 8) | u32::from(*byte)) << (8 * (3 - group.len()));
+        let bits = group
+            .iter()
+            .fold(0u32, |sum, byte| (sum << 8) | u32::from(*byte))
+            << (8 * (3 - group.len()));
         for place in 0..=group.len() {
             text[len + place] = ALPHABET[(bits >> (18 - 6 * place) & 0x3F) as usize];
         }
@@ -416,7 +465,15 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
-    const NUMBERS: [u32; 7] = [0, 1, 255, 256, 0x1234_5678, CHILD_OF_DATABASE_MAX - 1, CHILD_OF_DATABASE_MAX];
+    const NUMBERS: [u32; 7] = [
+        0,
+        1,
+        255,
+        256,
+        0x1234_5678,
+        CHILD_OF_DATABASE_MAX - 1,
+        CHILD_OF_DATABASE_MAX,
+    ];
     const ORDINALS: [u64; 7] = [0, 1, 255, 256, 1 << 32, ORDINAL_MAX - 1, ORDINAL_MAX];
 
     fn round_trip(rid: Rid) {
@@ -435,7 +492,12 @@ mod tests {
         assert_eq!(CollectionRid { db: 1, coll: 1 }.text(), "AAAAAYAAAAE=");
         let collection = CollectionRid::parse("SnxPAOM2VfM=").unwrap();
         assert_eq!(collection.document(1).text(), "SnxPAOM2VfMBAAAAAAAAAA==");
-        assert_eq!(DocumentRid::parse("SnxPAOM2VfMBAAAAAAAAAA==").unwrap().collection(), collection);
+        assert_eq!(
+            DocumentRid::parse("SnxPAOM2VfMBAAAAAAAAAA==")
+                .unwrap()
+                .collection(),
+            collection
+        );
         assert_eq!(collection.database().text(), "SnxPAA==");
         assert_eq!(UserRid { db: 1, user: 2 }.text(), "AAAAAQAAAAI=");
         assert_eq!(OfferRid(1).text(), "AAAB");
@@ -444,7 +506,10 @@ mod tests {
     #[test]
     fn the_slash_of_base64_is_a_dash() {
         assert_eq!(DatabaseRid(u32::MAX).text(), "-----w==");
-        assert_eq!(Rid::parse("-----w=="), Some(Rid::Database(DatabaseRid(u32::MAX))));
+        assert_eq!(
+            Rid::parse("-----w=="),
+            Some(Rid::Database(DatabaseRid(u32::MAX)))
+        );
         assert_eq!(Rid::parse("/////w=="), None);
     }
 
@@ -459,13 +524,33 @@ mod tests {
                 for ordinal in ORDINALS {
                     let document = collection.document(ordinal);
                     round_trip(document.into());
-                    round_trip(AttachmentRid { document, attachment: child }.into());
+                    round_trip(
+                        AttachmentRid {
+                            document,
+                            attachment: child,
+                        }
+                        .into(),
+                    );
                     for kind in ChildKind::ALL {
                         round_trip(collection.child(kind, ordinal).into());
                     }
-                    round_trip(PermissionRid { db, user: child, permission: ordinal }.into());
+                    round_trip(
+                        PermissionRid {
+                            db,
+                            user: child,
+                            permission: ordinal,
+                        }
+                        .into(),
+                    );
                 }
-                round_trip(PermissionRid { db, user: child, permission: u64::MAX }.into());
+                round_trip(
+                    PermissionRid {
+                        db,
+                        user: child,
+                        permission: u64::MAX,
+                    }
+                    .into(),
+                );
             }
         }
         for offer in [0, 1, 0xABCD, OFFER_MAX] {
@@ -475,9 +560,25 @@ mod tests {
 
     #[test]
     fn numbers_beyond_their_bits_never_change_the_kind() {
-        assert!(UserRid::parse(&UserRid { db: 1, user: u32::MAX }.text()).is_some());
-        let document = DocumentRid { db: 1, coll: u32::MAX, ordinal: u64::MAX };
-        assert_eq!(DocumentRid::parse(&document.text()).unwrap().ordinal, ORDINAL_MAX);
+        assert!(
+            UserRid::parse(
+                &UserRid {
+                    db: 1,
+                    user: u32::MAX
+                }
+                .text()
+            )
+            .is_some()
+        );
+        let document = DocumentRid {
+            db: 1,
+            coll: u32::MAX,
+            ordinal: u64::MAX,
+        };
+        assert_eq!(
+            DocumentRid::parse(&document.text()).unwrap().ordinal,
+            ORDINAL_MAX
+        );
     }
 
     #[test]
@@ -488,15 +589,36 @@ mod tests {
         assert_eq!(DocumentRid::parse("SnxPAOM2VfMBAAAAAAAAgA=="), None);
         let child = ChildRid::parse("SnxPAOM2VfMBAAAAAAAAgA==").unwrap();
         assert_eq!((child.kind, child.ordinal), (ChildKind::StoredProcedure, 1));
-        assert_eq!(Rid::parse("SnxPAOM2VfMBAAAAAAAAEA=="), None, "an unknown kind");
+        assert_eq!(
+            Rid::parse("SnxPAOM2VfMBAAAAAAAAEA=="),
+            None,
+            "an unknown kind"
+        );
     }
 
     #[test]
     fn what_is_not_an_id_is_refused() {
         for text in [
-            "", "A", "AA", "AAA", "====", "A===", "AAAAAQ", "AAAAAQ=", "AAAAAQ===", "AAAAAR==", "AAAAAYAAAAF=",
-            "AAAAA Q=", "AAAAAé==", "AA==AA==", "AAAAAAAA", "AAAAAAA=", "db", "mydatabase",
-            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            "",
+            "A",
+            "AA",
+            "AAA",
+            "====",
+            "A===",
+            "AAAAAQ",
+            "AAAAAQ=",
+            "AAAAAQ===",
+            "AAAAAR==",
+            "AAAAAYAAAAF=",
+            "AAAAA Q=",
+            "AAAAAé==",
+            "AA==AA==",
+            "AAAAAAAA",
+            "AAAAAAA=",
+            "db",
+            "mydatabase",
+            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         ] {
             assert_eq!(Rid::parse(text), None, "{text}");
         }
@@ -504,7 +626,12 @@ mod tests {
 
     #[test]
     fn a_changed_character_never_reads_as_the_same_id() {
-        let text = DocumentRid { db: 7, coll: 9, ordinal: 12345 }.text();
+        let text = DocumentRid {
+            db: 7,
+            coll: 9,
+            ordinal: 12345,
+        }
+        .text();
         for place in 0..text.len() {
             for c in 0u8..128 {
                 let mut other = text.as_bytes().to_vec();

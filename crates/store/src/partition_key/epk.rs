@@ -48,7 +48,9 @@ pub fn epk_bytes(def: &PartitionKeyDef, key: &PartitionKey) -> Epk {
 /// How many of the bytes are the effective partition key that they start with; `None` if they do not hold a whole one.
 pub fn epk_len(def: &PartitionKeyDef, bytes: &[u8]) -> Option<usize> {
     match (def.kind, def.version) {
-        (Kind::MultiHash, _) => Some(EPK_V2_BYTES * def.paths.len()).filter(|len| bytes.len() >= *len),
+        (Kind::MultiHash, _) => {
+            Some(EPK_V2_BYTES * def.paths.len()).filter(|len| bytes.len() >= *len)
+        }
         (Kind::Hash, Version::V2) => Some(EPK_V2_BYTES).filter(|len| bytes.len() >= *len),
         (Kind::Hash, Version::V1) => {
             let hash = v1_component_len(bytes)?;
@@ -101,7 +103,11 @@ fn hash_v1(components: &[Component]) -> Epk {
 }
 
 /// The bytes that are hashed for one component.
-fn push_hash_input<const N: usize>(component: &Component, terminator: u8, out: &mut SmallVec<[u8; N]>) {
+fn push_hash_input<const N: usize>(
+    component: &Component,
+    terminator: u8,
+    out: &mut SmallVec<[u8; N]>,
+) {
     match component {
         Component::Undefined => out.push(TAG_UNDEFINED),
         Component::Null => out.push(TAG_NULL),
@@ -130,7 +136,11 @@ fn cut(text: &str) -> &str {
 /// A number in version 1: the tag, eight bits, then seven bits a byte while bits are left.
 fn push_v1_number(number: f64, out: &mut Epk) {
     let bits = (number + 0.0).to_bits();
-    let mut rest = if bits >> 63 == 1 { bits.wrapping_neg() } else { bits | 1 << 63 };
+    let mut rest = if bits >> 63 == 1 {
+        bits.wrapping_neg()
+    } else {
+        bits | 1 << 63
+    };
     out.push(TAG_NUMBER);
     out.push((rest >> 56) as u8);
     rest <<= 8;
@@ -148,7 +158,11 @@ fn push_v1_number(number: f64, out: &mut Epk) {
 fn push_v1_string(text: &str, out: &mut Epk) {
     out.push(TAG_STRING);
     let long = text.len() > V1_STRING_BYTES_MAX;
-    let kept = if long { V1_STRING_BYTES_MAX + 1 } else { text.len() };
+    let kept = if long {
+        V1_STRING_BYTES_MAX + 1
+    } else {
+        text.len()
+    };
     // UTF-8 has no byte 0xFF, so adding one never wraps.
     out.extend(text.bytes().take(kept).map(|byte| byte.wrapping_add(1)));
     if !long {
@@ -160,7 +174,11 @@ fn push_v1_string(text: &str, out: &mut Epk) {
 fn v1_component_len(bytes: &[u8]) -> Option<usize> {
     match *bytes.first()? {
         TAG_UNDEFINED | TAG_NULL | TAG_FALSE | TAG_TRUE => Some(1),
-        TAG_NUMBER => bytes.iter().skip(2).position(|byte| byte & 1 == 0).map(|last| last + 3),
+        TAG_NUMBER => bytes
+            .iter()
+            .skip(2)
+            .position(|byte| byte & 1 == 0)
+            .map(|last| last + 3),
         TAG_STRING => {
             let text = bytes.get(1..)?;
             let longest = V1_STRING_BYTES_MAX + 1;
@@ -185,7 +203,10 @@ pub struct EpkRange {
 impl EpkRange {
     /// The range that holds every key.
     pub fn full() -> Self {
-        EpkRange { min: Epk::new(), max: SmallVec::from_slice(&[EPK_END]) }
+        EpkRange {
+            min: Epk::new(),
+            max: SmallVec::from_slice(&[EPK_END]),
+        }
     }
 
     /// The range of all partitions under a key: of one partition for a whole key, of many for a prefix.
@@ -200,7 +221,10 @@ impl EpkRange {
 
     /// Reads two bounds in hexadecimal; `None` if they are not such.
     pub fn parse(min: &str, max: &str) -> Option<Self> {
-        Some(EpkRange { min: epk_from_hex(min)?, max: epk_from_hex(max)? })
+        Some(EpkRange {
+            min: epk_from_hex(min)?,
+            max: epk_from_hex(max)?,
+        })
     }
 
     /// Whether a key lies inside.

@@ -12,14 +12,48 @@ fn key(components: impl IntoIterator<Item = Component>) -> PartitionKey {
 }
 
 fn object(json_text: &str) -> Object {
-    json::parse(json_text.as_bytes(), &json::Limits::DEFAULT).unwrap().into_object().unwrap()
+    json::parse(json_text.as_bytes(), &json::Limits::DEFAULT)
+        .unwrap()
+        .into_object()
+        .unwrap()
 }
 
 fn samples() -> Vec<Component> {
-    let mut all = vec![Component::Undefined, Component::Null, Component::Bool(false), Component::Bool(true)];
-    let numbers = [f64::MIN, -1.5, -1.0, -f64::MIN_POSITIVE, 0.0, f64::MIN_POSITIVE, 1.0, 255.0, 256.0, f64::MAX];
+    let mut all = vec![
+        Component::Undefined,
+        Component::Null,
+        Component::Bool(false),
+        Component::Bool(true),
+    ];
+    let numbers = [
+        f64::MIN,
+        -1.5,
+        -1.0,
+        -f64::MIN_POSITIVE,
+        0.0,
+        f64::MIN_POSITIVE,
+        1.0,
+        255.0,
+        256.0,
+        f64::MAX,
+    ];
     all.extend(numbers.map(Component::Number));
-    let texts = ["", "\0", "\0\0", "\0\u{1}", "\u{1}", "\u{1}\u{1}", "\u{2}", "a", "a\0", "a\0b", "ab", "é", "你好", "\u{10FFFF}"];
+    let texts = [
+        "",
+        "\0",
+        "\0\0",
+        "\0\u{1}",
+        "\u{1}",
+        "\u{1}\u{1}",
+        "\u{2}",
+        "a",
+        "a\0",
+        "a\0b",
+        "ab",
+        "é",
+        "你好",
+        "\u{10FFFF}",
+    ];
     all.extend(texts.map(text));
     all
 }
@@ -43,7 +77,10 @@ fn headers_of_every_kind_are_read() {
         ("[{}]", key([Component::Undefined])),
         ("[]", key([])),
         (r#"["x",1]"#, key([text("x"), Component::Number(1.0)])),
-        (r#"["x","y",{}]"#, key([text("x"), text("y"), Component::Undefined])),
+        (
+            r#"["x","y",{}]"#,
+            key([text("x"), text("y"), Component::Undefined]),
+        ),
     ] {
         assert_eq!(PartitionKey::parse(header), Ok(expected), "{header}");
     }
@@ -52,12 +89,35 @@ fn headers_of_every_kind_are_read() {
 #[test]
 fn what_is_not_a_key_is_refused() {
     for header in [
-        "", "a", "\"a\"", "1", "null", "{}", "[", "[\"", "[\"]", "[\"a\"", "[[]]", "[[1]]", r#"[{"a":1}]"#, "[1,]", "[NaN]",
-        "[1e400]", r#"["a"] x"#, r#"["a","b]"#,
+        "",
+        "a",
+        "\"a\"",
+        "1",
+        "null",
+        "{}",
+        "[",
+        "[\"",
+        "[\"]",
+        "[\"a\"",
+        "[[]]",
+        "[[1]]",
+        r#"[{"a":1}]"#,
+        "[1,]",
+        "[NaN]",
+        "[1e400]",
+        r#"["a"] x"#,
+        r#"["a","b]"#,
     ] {
-        assert_eq!(PartitionKey::parse(header), Err(PartitionKeyError::Malformed), "{header}");
+        assert_eq!(
+            PartitionKey::parse(header),
+            Err(PartitionKeyError::Malformed),
+            "{header}"
+        );
     }
-    assert_eq!(PartitionKey::parse("[1,2,3,4]"), Err(PartitionKeyError::TooMany));
+    assert_eq!(
+        PartitionKey::parse("[1,2,3,4]"),
+        Err(PartitionKeyError::TooMany)
+    );
 }
 
 #[test]
@@ -65,12 +125,19 @@ fn a_key_is_written_as_it_is_read() {
     for first in samples() {
         for second in samples() {
             let pair = key([first.clone(), second.clone()]);
-            assert_eq!(PartitionKey::parse(&pair.to_json()), Ok(pair.clone()), "{pair:?}");
+            assert_eq!(
+                PartitionKey::parse(&pair.to_json()),
+                Ok(pair.clone()),
+                "{pair:?}"
+            );
         }
         let one = key([first]);
         assert_eq!(PartitionKey::parse(&one.to_json()), Ok(one));
     }
-    assert_eq!(key([text("x"), Component::Undefined, Component::Number(2.0)]).to_json(), r#"["x",{},2]"#);
+    assert_eq!(
+        key([text("x"), Component::Undefined, Component::Number(2.0)]).to_json(),
+        r#"["x",{},2]"#
+    );
     assert_eq!(key([]).to_json(), "[]");
 }
 
@@ -79,7 +146,11 @@ fn storage_bytes_are_read_back_and_begin_no_other() {
     let mut keys: Vec<PartitionKey> = vec![key([])];
     for first in samples() {
         keys.push(key([first.clone()]));
-        keys.extend(samples().into_iter().map(|second| key([first.clone(), second])));
+        keys.extend(
+            samples()
+                .into_iter()
+                .map(|second| key([first.clone(), second])),
+        );
     }
     let encoded: Vec<Vec<u8>> = keys
         .iter()
@@ -92,9 +163,18 @@ fn storage_bytes_are_read_back_and_begin_no_other() {
     for (i, bytes) in encoded.iter().enumerate() {
         let mut more = bytes.clone();
         more.extend_from_slice(b"\x00\x08id");
-        assert_eq!(PartitionKey::decode_key(&more), Some((keys[i].clone(), bytes.len())));
+        assert_eq!(
+            PartitionKey::decode_key(&more),
+            Some((keys[i].clone(), bytes.len()))
+        );
         for (j, other) in encoded.iter().enumerate() {
-            assert_eq!(other.starts_with(bytes), i == j, "{:?} {:?}", keys[i], keys[j]);
+            assert_eq!(
+                other.starts_with(bytes),
+                i == j,
+                "{:?} {:?}",
+                keys[i],
+                keys[j]
+            );
         }
     }
 }
@@ -119,7 +199,13 @@ fn damaged_storage_bytes_are_refused() {
     for len in 0..whole.len() {
         assert_eq!(PartitionKey::decode_key(&whole[..len]), None);
     }
-    for bad in [&[4u8, 15][..], &[8, 1, 0, 15], &[8, 1, 3, 0, 15], &[8, 0xFF, 0, 15], &[8, 1]] {
+    for bad in [
+        &[4u8, 15][..],
+        &[8, 1, 0, 15],
+        &[8, 1, 3, 0, 15],
+        &[8, 0xFF, 0, 15],
+        &[8, 1],
+    ] {
         assert_eq!(PartitionKey::decode_key(bad), None, "{bad:?}");
     }
 }
@@ -144,8 +230,14 @@ fn keys_are_extracted_from_items() {
         assert_eq!(def.extract(&object(item)), key([expected]), "{item}");
     }
     let levels = PartitionKeyDef::new(&["/t", "/u"], Kind::MultiHash, Version::V2).unwrap();
-    assert_eq!(levels.extract(&object(r#"{"u":2}"#)), key([Component::Undefined, Component::Number(2.0)]));
-    assert_eq!(Component::of(&Value::ObjectId([0xAB; 12])), text(&"ab".repeat(12)));
+    assert_eq!(
+        levels.extract(&object(r#"{"u":2}"#)),
+        key([Component::Undefined, Component::Number(2.0)])
+    );
+    assert_eq!(
+        Component::of(&Value::ObjectId([0xAB; 12])),
+        text(&"ab".repeat(12))
+    );
 }
 
 #[test]
@@ -153,7 +245,10 @@ fn a_key_is_whole_or_a_prefix_or_refused() {
     let two = PartitionKeyDef::new(&["/a", "/b"], Kind::MultiHash, Version::V2).unwrap();
     let [none, one, both] = [key([]), key([text("x")]), key([text("x"), text("y")])];
     let three = key([text("x"), text("y"), text("z")]);
-    assert_eq!(two.whole(none.clone()), Ok(key([Component::Undefined, Component::Undefined])));
+    assert_eq!(
+        two.whole(none.clone()),
+        Ok(key([Component::Undefined, Component::Undefined]))
+    );
     assert_eq!(two.whole(one.clone()), Err(PartitionKeyError::TooFew));
     assert_eq!(two.whole(both.clone()), Ok(both.clone()));
     assert_eq!(two.whole(three.clone()), Err(PartitionKeyError::TooMany));
@@ -165,12 +260,21 @@ fn a_key_is_whole_or_a_prefix_or_refused() {
 
 #[test]
 fn a_key_may_be_as_long_as_its_version_allows() {
-    for (version, bytes_max) in [(Version::V1, PARTITION_KEY_V1_BYTES_MAX), (Version::V2, PARTITION_KEY_BYTES_MAX)] {
+    for (version, bytes_max) in [
+        (Version::V1, PARTITION_KEY_V1_BYTES_MAX),
+        (Version::V2, PARTITION_KEY_BYTES_MAX),
+    ] {
         let def = PartitionKeyDef::new(&["/a"], Kind::Hash, version).unwrap();
         assert!(def.whole(key([text(&"x".repeat(bytes_max))])).is_ok());
         let long = def.whole(key([text(&"x".repeat(bytes_max + 1))]));
         assert_eq!(long, Err(PartitionKeyError::TooLong(bytes_max)));
     }
-    let header = format!("[\"{}\\u0041\"]", "\\u0041".repeat(PARTITION_KEY_BYTES_MAX + 100));
-    assert!(matches!(PartitionKey::parse(&header), Err(PartitionKeyError::TooLong(_))));
+    let header = format!(
+        "[\"{}\\u0041\"]",
+        "\\u0041".repeat(PARTITION_KEY_BYTES_MAX + 100)
+    );
+    assert!(matches!(
+        PartitionKey::parse(&header),
+        Err(PartitionKeyError::TooLong(_))
+    ));
 }
