@@ -43,7 +43,10 @@ pub struct WallOptions {
 
 impl Default for WallOptions {
     fn default() -> Self {
-        WallOptions { accept: false, build_date: BUILD_DATE }
+        WallOptions {
+            accept: false,
+            build_date: BUILD_DATE,
+        }
     }
 }
 
@@ -133,19 +136,36 @@ impl Clock {
         options: &WallOptions,
     ) -> Result<Clock, ClockRefused> {
         let saved = saved.map(Saved::decode).transpose()?;
-        if let Some(Saved { kind: ClockKind::Virtual, .. }) = saved {
-            return Err(ClockRefused::OtherKind { saved: ClockKind::Virtual });
+        if let Some(Saved {
+            kind: ClockKind::Virtual,
+            ..
+        }) = saved
+        {
+            return Err(ClockRefused::OtherKind {
+                saved: ClockKind::Virtual,
+            });
         }
-        Ok(Clock { kind: Inner::Wall(Line::start(source, saved.as_ref(), options)?) })
+        Ok(Clock {
+            kind: Inner::Wall(Line::start(source, saved.as_ref(), options)?),
+        })
     }
 
     /// A clock that stands still until it is moved; it starts at the saved time, or the wall's in a new store.
     pub fn virtual_clock(saved: Option<&[u8]>) -> Result<Clock, ClockRefused> {
         let start = match saved.map(Saved::decode).transpose()? {
             None => Clock::wall_now(),
-            Some(Saved { kind: ClockKind::Virtual, floor, .. }) => floor,
-            Some(Saved { kind: ClockKind::Wall, .. }) => {
-                return Err(ClockRefused::OtherKind { saved: ClockKind::Wall });
+            Some(Saved {
+                kind: ClockKind::Virtual,
+                floor,
+                ..
+            }) => floor,
+            Some(Saved {
+                kind: ClockKind::Wall,
+                ..
+            }) => {
+                return Err(ClockRefused::OtherKind {
+                    saved: ClockKind::Wall,
+                });
             }
         };
         Ok(Clock::virtual_at(start))
@@ -154,7 +174,9 @@ impl Clock {
     /// A virtual clock that starts at a given time: for tests.
     #[must_use]
     pub fn virtual_at(start: Millis) -> Clock {
-        Clock { kind: Inner::Virtual(AtomicU64::new(start.0.min(NOW_MS_MAX))) }
+        Clock {
+            kind: Inner::Virtual(AtomicU64::new(start.0.min(NOW_MS_MAX))),
+        }
     }
 
     /// The engine time. It never goes back.
@@ -192,7 +214,14 @@ impl Clock {
         let floor = now.max(self.now());
         match &self.kind {
             Inner::Wall(line) => line.save(floor).encode(),
-            Inner::Virtual(_) => Saved { kind: ClockKind::Virtual, floor, boot: 0, mono: 0, purge_hold_ms: 0 }.encode(),
+            Inner::Virtual(_) => Saved {
+                kind: ClockKind::Virtual,
+                floor,
+                boot: 0,
+                mono: 0,
+                purge_hold_ms: 0,
+            }
+            .encode(),
         }
     }
 
@@ -235,7 +264,10 @@ impl Clock {
         self.move_to(|_| Ok(to.0))
     }
 
-    fn move_to(&self, target: impl Fn(u64) -> Result<u64, ClockError>) -> Result<Millis, ClockError> {
+    fn move_to(
+        &self,
+        target: impl Fn(u64) -> Result<u64, ClockError>,
+    ) -> Result<Millis, ClockError> {
         let Inner::Virtual(clock) = &self.kind else {
             return Err(ClockError::NotVirtual);
         };
@@ -246,7 +278,10 @@ impl Clock {
                 return Err(ClockError::TooFar);
             }
             if to < now {
-                return Err(ClockError::Backwards { now: Millis(now), asked: Millis(to) });
+                return Err(ClockError::Backwards {
+                    now: Millis(now),
+                    asked: Millis(to),
+                });
             }
             // Two movers at once are put one after the other; neither move is lost.
             match clock.compare_exchange_weak(now, to, Ordering::AcqRel, Ordering::Acquire) {
@@ -268,7 +303,11 @@ impl Clock {
     /// The plain wall clock: for the dates of request signatures and certificates, and for nothing else.
     #[must_use]
     pub fn wall_now() -> Millis {
-        Millis(u64::try_from(SystemSource::new().wall_ms()).unwrap_or(0).min(NOW_MS_MAX))
+        Millis(
+            u64::try_from(SystemSource::new().wall_ms())
+                .unwrap_or(0)
+                .min(NOW_MS_MAX),
+        )
     }
 
     /// A point on the monotonic clock: for durations, never for expiry.

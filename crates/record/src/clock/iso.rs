@@ -15,7 +15,12 @@ pub fn format_iso(time: Millis) -> String {
 pub(super) fn format_signed(ms: i64) -> String {
     let (year, month, day) = civil(ms.div_euclid(DAY_MS));
     let rest = ms.rem_euclid(DAY_MS);
-    let (hour, minute, second, milli) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
+    let (hour, minute, second, milli) = (
+        rest / 3_600_000,
+        rest / 60_000 % 60,
+        rest / 1000 % 60,
+        rest % 1000,
+    );
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
@@ -36,7 +41,11 @@ pub fn parse_iso(text: &str) -> Option<Millis> {
             if digits == 0 {
                 return None;
             }
-            milli = fraction.bytes().chain(*b"00").take(3).fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+            milli = fraction
+                .bytes()
+                .chain(*b"00")
+                .take(3)
+                .fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
             rest = behind;
         }
     }
@@ -80,8 +89,16 @@ fn civil(day: i64) -> (i64, i64, i64) {
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let march_month = (5 * of_year + 2) / 153;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, of_year - (153 * march_month + 2) / 5 + 1)
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
+    (
+        era * 400 + year + i64::from(month <= 2),
+        month,
+        of_year - (153 * march_month + 2) / 5 + 1,
+    )
 }
 
 /// The inverse of [`civil`]; an impossible date gives the day of another one, so the caller compares.

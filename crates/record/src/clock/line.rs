@@ -106,22 +106,38 @@ impl Judge {
 }
 
 impl Line {
-    pub fn start(source: Box<dyn Source>, saved: Option<&Saved>, options: &WallOptions) -> Result<Line, ClockRefused> {
+    pub fn start(
+        source: Box<dyn Source>,
+        saved: Option<&Saved>,
+        options: &WallOptions,
+    ) -> Result<Line, ClockRefused> {
         let (wall, mono, boot) = (source.wall_ms(), source.monotonic_ms(), source.boot_id());
         let build = signed(options.build_date);
         if wall < build && !options.accept {
-            return Err(ClockRefused::BeforeBuild { wall: format_signed(wall), build: format_signed(build) });
+            return Err(ClockRefused::BeforeBuild {
+                wall: format_signed(wall),
+                build: format_signed(build),
+            });
         }
         let (mut start, mut purge_hold) = (wall.max(0), 0);
         if let Some(saved) = saved {
             // In the same boot the machine knows how long this program was away, whatever has become of the wall.
-            let away = if saved.boot == boot && boot != 0 { (mono - saved.mono).max(0) } else { 0 };
+            let away = if saved.boot == boot && boot != 0 {
+                (mono - saved.mono).max(0)
+            } else {
+                0
+            };
             let floor = signed(saved.floor).saturating_add(away);
             if wall.saturating_sub(floor) > signed(Millis(START_LEAD_MS_MAX)) && !options.accept {
-                return Err(ClockRefused::TooFarAhead { wall: format_signed(wall), floor: format_signed(floor) });
+                return Err(ClockRefused::TooFarAhead {
+                    wall: format_signed(wall),
+                    floor: format_signed(floor),
+                });
             }
             start = start.max(floor);
-            purge_hold = signed(Millis(saved.purge_hold_ms)).saturating_sub(away).clamp(0, PURGE_HOLD_MS);
+            purge_hold = signed(Millis(saved.purge_hold_ms))
+                .saturating_sub(away)
+                .clamp(0, PURGE_HOLD_MS);
             if wall.saturating_sub(signed(saved.floor)) > PURGE_LEAD_MS_MAX {
                 purge_hold = PURGE_HOLD_MS;
             }
@@ -148,7 +164,10 @@ impl Line {
     /// Reads two clocks and three atomics; takes the lock only when the wall has moved since it was last judged.
     pub fn now(&self) -> Millis {
         let (wall, mono) = (self.source.wall_ms(), self.source.monotonic_ms());
-        let (seen, offset) = (self.seen.load(Ordering::Acquire), self.offset.load(Ordering::Acquire));
+        let (seen, offset) = (
+            self.seen.load(Ordering::Acquire),
+            self.offset.load(Ordering::Acquire),
+        );
         let time = if wall.saturating_sub(mono).abs_diff(seen) > READ_SLACK_MS {
             self.judge_now(&mut self.judge.lock())
         } else if seen == offset {
@@ -178,7 +197,11 @@ impl Line {
         let mut judge = self.judge.lock();
         self.judge_now(&mut judge);
         if self.suspect() {
-            self.take(&mut judge, self.seen.load(Ordering::Acquire), Reason::Trusted);
+            self.take(
+                &mut judge,
+                self.seen.load(Ordering::Acquire),
+                Reason::Trusted,
+            );
         }
         self.purge_after.store(i64::MIN, Ordering::Release);
     }
@@ -196,10 +219,20 @@ impl Line {
 
     pub fn save(&self, floor: Millis) -> Saved {
         let mono = self.source.monotonic_ms();
-        let left = self.purge_after.load(Ordering::Acquire).saturating_sub(mono).clamp(0, PURGE_HOLD_MS);
+        let left = self
+            .purge_after
+            .load(Ordering::Acquire)
+            .saturating_sub(mono)
+            .clamp(0, PURGE_HOLD_MS);
         // A restart follows the wall, even one that was suspect: then at least nothing may be purged by it at once.
         let hold = if self.suspect() { PURGE_HOLD_MS } else { left };
-        Saved { kind: ClockKind::Wall, floor, boot: self.boot, mono, purge_hold_ms: unsigned(hold) }
+        Saved {
+            kind: ClockKind::Wall,
+            floor,
+            boot: self.boot,
+            mono,
+            purge_hold_ms: unsigned(hold),
+        }
     }
 
     /// Shows a time, unless a later one has been shown already.
@@ -243,7 +276,9 @@ impl Line {
             } else if self.suspect() && steady_ms >= HOLD_MS {
                 self.take(judge, seen, Reason::Steady);
             } else if !self.suspect.swap(true, Ordering::AcqRel) {
-                judge.tell(ClockEvent::Suspect { ahead_ms: seen.saturating_sub(self.offset.load(Ordering::Acquire)) });
+                judge.tell(ClockEvent::Suspect {
+                    ahead_ms: seen.saturating_sub(self.offset.load(Ordering::Acquire)),
+                });
             }
         } else {
             if self.suspect.swap(false, Ordering::AcqRel) {
@@ -260,7 +295,10 @@ impl Line {
         let before = self.offset.fetch_max(seen, Ordering::AcqRel);
         judge.base = before.max(seen);
         self.suspect.store(false, Ordering::Release);
-        judge.tell(ClockEvent::Taken { ahead_ms: seen.saturating_sub(before), reason });
+        judge.tell(ClockEvent::Taken {
+            ahead_ms: seen.saturating_sub(before),
+            reason,
+        });
     }
 
     /// Follows a believable wall forwards; behind a wall that was set back, goes on a little slower than monotonic time.
@@ -273,7 +311,8 @@ impl Line {
         } else {
             let slew = mono.saturating_sub(judge.slewed) / SLEW_PARTS;
             if slew > 0 {
-                self.offset.store(offset.saturating_sub(slew).max(seen), Ordering::Release);
+                self.offset
+                    .store(offset.saturating_sub(slew).max(seen), Ordering::Release);
                 judge.slewed = mono;
             }
         }
@@ -283,7 +322,11 @@ impl Line {
         }
         judge.behind = behind;
         let offset = self.offset.load(Ordering::Acquire);
-        judge.base = if steady_ms >= SETTLE_MS { offset } else { judge.base.min(offset) };
+        judge.base = if steady_ms >= SETTLE_MS {
+            offset
+        } else {
+            judge.base.min(offset)
+        };
     }
 }
 

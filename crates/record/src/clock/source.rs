@@ -1,6 +1,9 @@
 //! Where time comes from: the machine, or a test.
 
-#![allow(clippy::disallowed_methods, reason = "this is the one place that asks the machine for the time")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is the one place that asks the machine for the time"
+)]
 
 use std::fmt::Debug;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -37,14 +40,22 @@ impl Source for SystemSource {
     fn wall_ms(&self) -> i64 {
         match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX / 2),
-            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN / 2, |ms| -ms),
+            Err(before) => {
+                i64::try_from(before.duration().as_millis()).map_or(i64::MIN / 2, |ms| -ms)
+            }
         }
     }
 
     #[cfg(target_os = "linux")]
-    #[allow(unsafe_code, reason = "the standard library has no clock that counts the machine's sleep")]
+    #[allow(
+        unsafe_code,
+        reason = "the standard library has no clock that counts the machine's sleep"
+    )]
     fn monotonic_ms(&self) -> i64 {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         // SAFETY: `time` is a valid place for one timespec and outlives the call.
         let answer = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
         debug_assert_eq!(answer, 0, "every Linux since 2.6.39 has this clock");
@@ -65,7 +76,10 @@ impl Source for SystemSource {
     }
 
     #[cfg(target_os = "linux")]
-    #[allow(unsafe_code, reason = "only the kernel knows whether its clock is synchronised")]
+    #[allow(
+        unsafe_code,
+        reason = "only the kernel knows whether its clock is synchronised"
+    )]
     fn synchronised(&self) -> bool {
         // SAFETY: timex is plain data for which all zeroes is a value; modes = 0 asks and changes nothing.
         let mut state: libc::timex = unsafe { std::mem::zeroed() };
@@ -82,5 +96,7 @@ impl Source for SystemSource {
 
 /// A hash whose value is the same in every build, since it is stored.
 fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }
