@@ -2,6 +2,7 @@
 //!
 //! Knows no ranges' places and no storage; `epk` hashes, this file reads, extracts and encodes.
 
+mod definition;
 mod epk;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use lapsedb_value::path::{Path, PathError, Segment};
 use lapsedb_value::{Object, Str, Value, json};
 use smallvec::SmallVec;
 
+pub use definition::DefinitionError;
 pub use epk::{
     EPK_BOUND_BYTES_MAX, EPK_V2_BYTES, Epk, EpkRange, epk_bytes, epk_from_hex, epk_len, epk_to_hex,
 };

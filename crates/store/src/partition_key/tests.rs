@@ -278,3 +278,95 @@ fn a_key_may_be_as_long_as_its_version_allows() {
         Err(PartitionKeyError::TooLong(_))
     ));
 }
+
+#[test]
+fn definitions_of_containers_are_read() {
+    let read = |text: &str| {
+        let value = json::parse(text.as_bytes(), &json::Limits::DEFAULT).unwrap();
+        PartitionKeyDef::from_document(&value)
+    };
+    for (text, kind, version, levels) in [
+        (r#"{"paths":["/pk"]}"#, Kind::Hash, Version::V1, 1),
+        (
+            r#"{"paths":["/pk"],"kind":"Hash"}"#,
+            Kind::Hash,
+            Version::V1,
+            1,
+        ),
+        (
+            r#"{"paths":["/pk"],"kind":"hash","version":1}"#,
+            Kind::Hash,
+            Version::V1,
+            1,
+        ),
+        (
+            r#"{"paths":["/a/b"],"kind":"Hash","version":2}"#,
+            Kind::Hash,
+            Version::V2,
+            1,
+        ),
+        (
+            r#"{"paths":["/\"a-b\""],"version":2.0}"#,
+            Kind::Hash,
+            Version::V2,
+            1,
+        ),
+        (
+            r#"{"paths":["/a","/b"],"kind":"MultiHash","version":2}"#,
+            Kind::MultiHash,
+            Version::V2,
+            2,
+        ),
+        (
+            r#"{"paths":["/a","/b","/c"],"kind":"MultiHash"}"#,
+            Kind::MultiHash,
+            Version::V2,
+            3,
+        ),
+    ] {
+        let def = read(text).unwrap();
+        assert_eq!(
+            (def.kind, def.version, def.paths.len(), def.system_key),
+            (kind, version, levels, false),
+            "{text}"
+        );
+    }
+    assert!(
+        read(r#"{"paths":["/_partitionKey"],"systemKey":true}"#)
+            .unwrap()
+            .system_key
+    );
+    for text in [
+        "null",
+        "[]",
+        "\"/pk\"",
+        "{}",
+        r#"{"paths":[]}"#,
+        r#"{"paths":"/pk"}"#,
+        r#"{"paths":[1]}"#,
+        r#"{"paths":["pk"]}"#,
+        r#"{"paths":[""]}"#,
+        r#"{"paths":["/"]}"#,
+        r#"{"paths":["/a/"]}"#,
+        r#"{"paths":["/*"]}"#,
+        r#"{"paths":["/a/*"]}"#,
+        r#"{"paths":["/a/?"]}"#,
+        r#"{"paths":["/a/[]/b"]}"#,
+        r#"{"paths":["/a","/b"]}"#,
+        r#"{"paths":["/a"],"kind":"MultiHash"}"#,
+        r#"{"paths":["/a","/b","/c","/d"],"kind":"MultiHash"}"#,
+        r#"{"paths":["/a","/a"],"kind":"MultiHash"}"#,
+        r#"{"paths":["/a","/b"],"kind":"MultiHash","version":1}"#,
+        r#"{"paths":["/a"],"kind":"Range"}"#,
+        r#"{"paths":["/a"],"kind":1}"#,
+        r#"{"paths":["/a"],"version":3}"#,
+        r#"{"paths":["/a"],"version":0}"#,
+        r#"{"paths":["/a"],"version":"2"}"#,
+    ] {
+        assert!(read(text).is_err(), "{text}");
+    }
+    assert_eq!(
+        read(r#"{"paths":["pk"]}"#).unwrap_err().0,
+        "The partition key component definition path 'pk' could not be accepted, failed near position '0'. Partition key paths must contain only valid characters and not contain a trailing slash or wildcard character."
+    );
+}
