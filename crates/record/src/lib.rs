@@ -1,1 +1,17 @@
-//! LapseDB.
+//! What is stored, and whether it may be seen.
+//!
+//! Pure but for [`clock`]: time, policy and record come in as arguments. Knows no engine, no key layout and no protocol.
+
+pub mod clock;
+pub mod header;
+pub mod mark;
+pub mod stored;
+pub mod time;
+pub mod ttl;
+
+pub use clock::Clock;
+pub use header::{HEADER_BYTES, Header};
+pub use mark::{MARK_BYTES, Mark};
+pub use stored::{Corrupt, Live, Stored};
+pub use time::{Millis, Secs};
+pub use ttl::{Expiry, ItemTtl, Lens, Policy, Setting, TTL_SECS_MAX};

@@ -1,1 +1,243 @@
-//! LapseDB.
+//! Collections of records on an engine: the only crate that names `kv`.
+//!
+//! Whatever another process on the same engine would need is in the engine; what is cached in memory carries a version
+//! and is checked. Knows no protocol and no request.
+
+pub mod catalog;
+mod entries;
+pub mod error;
+pub mod index;
+pub mod keys;
+mod open;
+pub mod partition_key;
+mod purger;
+pub mod rid;
+pub mod txn;
+mod usage;
+pub mod view;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use lapsedb_kv::{AnyEngine, Batch, Engine, Expect, Fill, Space, Template};
+use lapsedb_record::{Clock, Millis};
+use lapsedb_value::{Object, bson};
+
+pub use catalog::{Catalog, Collection, Database, MetaRecord, Offer};
+pub use error::{Result, StoreError};
+pub use keys::{CollectionId, ItemKey};
+pub use open::{OpenError, OpenOptions, Place};
+pub use purger::Purged;
+pub use txn::{Done, Found, Refused, Txn};
+pub use usage::{Tally, Usage};
+pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, View};
+
+use catalog::epoch;
+use keys::MetaKind;
+
+/// A store: an engine, a clock, and an image of the catalog.
+pub struct Store {
+    engine: AnyEngine,
+    clock: Arc<Clock>,
+    catalog: ArcSwap<Catalog>,
+}
+
+/// Changes of the catalog that belong together.
+#[derive(Default)]
+pub struct MetaChange {
+    puts: Vec<(Vec<u8>, Object)>,
+    deletes: Vec<Vec<u8>>,
+    delete_prefixes: Vec<Vec<u8>>,
+    drops: Vec<CollectionId>,
+    next: Option<u32>,
+}
+
+impl MetaChange {
+    /// Writes a record.
+    pub fn put(&mut self, key: Vec<u8>, body: Object) -> &mut MetaChange {
+        self.puts.push((key, body));
+        self
+    }
+
+    /// Removes a record.
+    pub fn delete(&mut self, key: Vec<u8>) -> &mut MetaChange {
+        self.deletes.push(key);
+        self
+    }
+
+    /// Removes all records under a prefix.
+    pub fn delete_prefix(&mut self, prefix: Vec<u8>) -> &mut MetaChange {
+        self.delete_prefixes.push(prefix);
+        self
+    }
+
+    /// Removes a collection's record and, after the commit, all of its data.
+    pub fn drop_collection(&mut self, cid: CollectionId) -> &mut MetaChange {
+        self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
+        for kind in [
+            MetaKind::StoredProcedure,
+            MetaKind::Trigger,
+            MetaKind::UserDefinedFunction,
+        ] {
+            self.delete_prefix(keys::meta_owned(kind, u64::from(cid.0)));
+        }
+        self.drops.push(cid);
+        self
+    }
+
+    /// Says which number is the next free one.
+    pub fn next(&mut self, next: u32) -> &mut MetaChange {
+        self.next = Some(next);
+        self
+    }
+}
+
+/// A committed change of the catalog.
+#[derive(Clone, Copy, Debug)]
+pub struct MetaDone {
+    /// The commit: the etag of what it wrote.
+    pub lsn: u64,
+    /// Its time.
+    pub now: Millis,
+}
+
+impl Store {
+    /// What a request sees from now on.
+    ///
+    /// # Errors
+    /// When the engine fails or the catalog is damaged.
+    pub async fn view(&self) -> Result<View> {
+        let snapshot = self.engine.snapshot().await?;
+        let epoch = epoch(&snapshot).await?;
+        let cached = self.catalog.load();
+        if cached.epoch == epoch {
+            return Ok(View::new(snapshot, Arc::clone(&cached)));
+        }
+        let fresh = Arc::new(Catalog::load(&snapshot, epoch).await?);
+        // Two requests may load at once; the newer image stays.
+        self.catalog.rcu(|current| {
+            if current.epoch < epoch {
+                Arc::clone(&fresh)
+            } else {
+                Arc::clone(current)
+            }
+        });
+        Ok(View::new(snapshot, fresh))
+    }
+
+    /// The engine's clock.
+    #[must_use]
+    pub const fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
+    /// Bytes on disk.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.engine.disk_bytes()
+    }
+
+    pub(crate) const fn engine(&self) -> &AnyEngine {
+        &self.engine
+    }
+
+    /// Commits a change of the catalog, on the condition that the catalog is still as the view saw it.
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`] when the catalog has changed; otherwise when the engine fails.
+    pub async fn change_catalog(&self, view: &View, change: MetaChange) -> Result<MetaDone> {
+        let mut batch = Batch::new();
+        let expect = match view.catalog().epoch {
+            0 => Expect::Absent,
+            epoch => Expect::StartsWith(epoch.to_be_bytes().to_vec()),
+        };
+        batch.check(Space::Meta, keys::EPOCH, expect);
+        let mut epoch = Template::with_capacity(8);
+        epoch.fill(Fill::Stamp);
+        batch.put(Space::Meta, Template::from(keys::EPOCH), epoch);
+        if let Some(next) = change.next {
+            batch.put(
+                Space::Meta,
+                Template::from(keys::NEXT),
+                Template::from(next.to_be_bytes().to_vec()),
+            );
+        }
+        for prefix in change.delete_prefixes {
+            batch.delete_range(Space::Meta, prefix.clone(), lapsedb_kv::prefix_end(&prefix));
+        }
+        for key in change.deletes {
+            batch.delete(Space::Meta, key);
+        }
+        for cid in &change.drops {
+            batch.put(
+                Space::Meta,
+                Template::from(keys::meta_numbered(MetaKind::Dropping, cid.0)),
+                meta_value(&Object::new()),
+            );
+        }
+        for (key, body) in change.puts {
+            batch.put(Space::Meta, Template::from(key), meta_value(&body));
+        }
+        let done = self.engine.commit(batch).await?;
+        for cid in change.drops {
+            self.drop_data(cid).await?;
+        }
+        Ok(MetaDone {
+            lsn: done.stamp.0,
+            now: Millis(done.now),
+        })
+    }
+
+    /// Removes a dropped collection's data; begun again at the next start if it is cut off.
+    pub(crate) async fn drop_data(&self, cid: CollectionId) -> Result<()> {
+        let prefix = keys::collection_prefix(cid);
+        let end = lapsedb_kv::prefix_end(&prefix);
+        for space in Space::ALL {
+            if space != Space::Meta {
+                self.engine.drop_range(space, &prefix, &end).await?;
+            }
+        }
+        let mut batch = Batch::new();
+        batch.delete(Space::Meta, keys::meta_numbered(MetaKind::Dropping, cid.0));
+        self.engine.commit(batch).await?;
+        Ok(())
+    }
+
+    /// Removes the index entries of an older generation.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn drop_index(&self, cid: CollectionId, generation: u32) -> Result<()> {
+        let prefix = keys::index_prefix(cid, generation);
+        let end = lapsedb_kv::prefix_end(&prefix);
+        Ok(self.engine.drop_range(Space::Index, &prefix, &end).await?)
+    }
+
+    /// Makes the clock's present value durable: a moved virtual clock must survive, and so must what readers have seen.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn persist_clock(&self) -> Result<()> {
+        // The engine writes the clock's checkpoint with every commit; an empty batch is enough.
+        self.engine.commit(Batch::new()).await?;
+        Ok(())
+    }
+
+    /// Commits what is waiting and closes the engine.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn close(&self) -> Result<()> {
+        Ok(self.engine.close().await?)
+    }
+}
+
+/// A catalog record's value: the commit fills in lsn and second.
+fn meta_value(body: &Object) -> Template {
+    let mut value = Template::with_capacity(256);
+    value
+        .fill(Fill::Stamp)
+        .fill(Fill::Seconds { plus: 0, unit: 1 });
+    bson::write_document(body, &mut value.bytes);
+    value
+}

@@ -1,0 +1,460 @@
+//! Databases, collections and offers, as an image in memory of what the engine holds.
+//!
+//! The image is only a cache: every view compares its epoch with the engine's and reads it anew when it has moved,
+//! so another process's change is seen as one's own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lapsedb_kv::{Scan, Snapshot, Space};
+use lapsedb_record::{Policy, Secs, Setting};
+use lapsedb_value::path::Path;
+use lapsedb_value::{Object, Str, Value, bson};
+
+use crate::error::{Result, StoreError};
+use crate::index::policy::IndexPolicy;
+use crate::keys::{self, CollectionId, MetaKind};
+use crate::partition_key::PartitionKeyDef;
+
+/// How many catalog records one scan step brings.
+const CATALOG_SCAN_ROWS: usize = 1000;
+/// How many bytes one scan step brings.
+const CATALOG_SCAN_BYTES: usize = 8 << 20;
+
+/// A catalog record as stored: who wrote it when, and what it says.
+#[derive(Clone, Debug)]
+pub struct MetaRecord {
+    /// The commit that wrote it: its etag.
+    pub lsn: u64,
+    /// The second it was written.
+    pub written: Secs,
+    /// Its content.
+    pub body: Object,
+}
+
+impl MetaRecord {
+    /// Reads a stored record.
+    ///
+    /// # Errors
+    /// When the bytes are damaged.
+    pub fn read(bytes: &[u8]) -> Result<MetaRecord> {
+        let short = || StoreError::Corrupt("a catalog record is too short".into());
+        let (lsn, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
+        let (written, body) = rest.split_first_chunk::<8>().ok_or_else(short)?;
+        Ok(MetaRecord {
+            lsn: u64::from_be_bytes(*lsn),
+            written: Secs(u64::from_be_bytes(*written)),
+            body: bson::read_document(body)?,
+        })
+    }
+
+    fn number(&self, name: &str) -> Result<u32> {
+        self.body
+            .get(name)
+            .and_then(Value::as_i64)
+            .and_then(|number| u32::try_from(number).ok())
+            .ok_or_else(|| StoreError::Corrupt(format!("a catalog record lacks `{name}`")))
+    }
+
+    fn text(&self, name: &str) -> Result<Str> {
+        match self.body.get(name) {
+            Some(Value::String(text)) => Ok(text.clone()),
+            _ => Err(StoreError::Corrupt(format!(
+                "a catalog record lacks `{name}`"
+            ))),
+        }
+    }
+}
+
+/// A database.
+#[derive(Clone, Debug)]
+pub struct Database {
+    /// Its number: its `_rid`.
+    pub number: u32,
+    /// Its name.
+    pub id: Str,
+    /// The commit that last wrote it.
+    pub lsn: u64,
+    /// The second of that commit.
+    pub written: Secs,
+}
+
+/// A collection (container) and all that a request needs to know of it.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Its number.
+    pub cid: CollectionId,
+    /// Its database's number.
+    pub database: u32,
+    /// Its name.
+    pub id: Str,
+    /// The commit that last changed it: writers check it at their own commit.
+    pub lsn: u64,
+    /// The second of that commit.
+    pub written: Secs,
+    /// The definition as clients see it, without system properties.
+    pub document: Object,
+    /// How items are partitioned.
+    pub partition_key: PartitionKeyDef,
+    /// What is indexed.
+    pub index: IndexPolicy,
+    /// Grows when the index policy changes: entries of older generations are not read.
+    pub index_generation: u32,
+    /// Paths of each unique key.
+    pub unique_keys: Vec<Vec<Path>>,
+    /// The TTL setting with its burials.
+    pub policy: Policy,
+}
+
+/// Provisioned throughput of a collection or a database.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// Its number.
+    pub number: u32,
+    /// The database it is for, or whose collection it is for.
+    pub database: u32,
+    /// The collection it is for; none for a database's shared throughput.
+    pub collection: Option<CollectionId>,
+    /// The commit that last wrote it.
+    pub lsn: u64,
+    /// The second of that commit.
+    pub written: Secs,
+    /// `content` as clients see it.
+    pub content: Object,
+}
+
+/// The image.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// The epoch this image was read at.
+    pub epoch: u64,
+    /// The next free number.
+    pub next: u32,
+    databases: HashMap<Str, Arc<Database>>,
+    databases_by_number: HashMap<u32, Arc<Database>>,
+    collections: HashMap<u32, HashMap<Str, Arc<Collection>>>,
+    collections_by_number: HashMap<CollectionId, Arc<Collection>>,
+    offers: HashMap<u32, Arc<Offer>>,
+    offers_by_resource: HashMap<(u32, Option<CollectionId>), Arc<Offer>>,
+}
+
+impl Catalog {
+    /// A database by name.
+    #[must_use]
+    pub fn database(&self, id: &str) -> Option<&Arc<Database>> {
+        self.databases.get(id)
+    }
+
+    /// A database by number.
+    #[must_use]
+    pub fn database_numbered(&self, number: u32) -> Option<&Arc<Database>> {
+        self.databases_by_number.get(&number)
+    }
+
+    /// All databases, in the order they were made.
+    #[must_use]
+    pub fn databases(&self) -> Vec<Arc<Database>> {
+        let mut all: Vec<_> = self.databases.values().cloned().collect();
+        all.sort_by_key(|database| database.number);
+        all
+    }
+
+    /// A collection by name.
+    #[must_use]
+    pub fn collection(&self, database: u32, id: &str) -> Option<&Arc<Collection>> {
+        self.collections.get(&database)?.get(id)
+    }
+
+    /// A collection by number.
+    #[must_use]
+    pub fn collection_numbered(&self, cid: CollectionId) -> Option<&Arc<Collection>> {
+        self.collections_by_number.get(&cid)
+    }
+
+    /// A database's collections, in the order they were made.
+    #[must_use]
+    pub fn collections(&self, database: u32) -> Vec<Arc<Collection>> {
+        let mut all: Vec<_> = self
+            .collections
+            .get(&database)
+            .map(|by_name| by_name.values().cloned().collect())
+            .unwrap_or_default();
+        all.sort_by_key(|collection: &Arc<Collection>| collection.cid);
+        all
+    }
+
+    /// Every collection there is, in the order they were made.
+    #[must_use]
+    pub fn all_collections(&self) -> Vec<Arc<Collection>> {
+        let mut all: Vec<_> = self.collections_by_number.values().cloned().collect();
+        all.sort_by_key(|collection| collection.cid);
+        all
+    }
+
+    /// An offer by number.
+    #[must_use]
+    pub fn offer(&self, number: u32) -> Option<&Arc<Offer>> {
+        self.offers.get(&number)
+    }
+
+    /// The offer of a collection, or of a database.
+    #[must_use]
+    pub fn offer_of(&self, database: u32, collection: Option<CollectionId>) -> Option<&Arc<Offer>> {
+        self.offers_by_resource.get(&(database, collection))
+    }
+
+    /// All offers, in the order they were made.
+    #[must_use]
+    pub fn offers(&self) -> Vec<Arc<Offer>> {
+        let mut all: Vec<_> = self.offers.values().cloned().collect();
+        all.sort_by_key(|offer| offer.number);
+        all
+    }
+
+    /// Reads the whole catalog from a snapshot.
+    pub(crate) async fn load(snapshot: &impl Snapshot, epoch: u64) -> Result<Catalog> {
+        let mut catalog = Catalog {
+            epoch,
+            next: next_number(snapshot).await?,
+            ..Catalog::default()
+        };
+        for record in scan_all(snapshot, keys::meta_all(MetaKind::Database)).await? {
+            let database = Arc::new(database_of(&record)?);
+            catalog
+                .databases_by_number
+                .insert(database.number, Arc::clone(&database));
+            catalog.databases.insert(database.id.clone(), database);
+        }
+        for record in scan_all(snapshot, keys::meta_all(MetaKind::Collection)).await? {
+            let collection = Arc::new(collection_of(&record)?);
+            catalog
+                .collections_by_number
+                .insert(collection.cid, Arc::clone(&collection));
+            let siblings = catalog.collections.entry(collection.database).or_default();
+            siblings.insert(collection.id.clone(), collection);
+        }
+        for record in scan_all(snapshot, keys::meta_all(MetaKind::Offer)).await? {
+            let offer = Arc::new(offer_of(&record)?);
+            catalog
+                .offers_by_resource
+                .insert((offer.database, offer.collection), Arc::clone(&offer));
+            catalog.offers.insert(offer.number, offer);
+        }
+        Ok(catalog)
+    }
+}
+
+/// The epoch a snapshot stands at; a store without a catalog yet is at 0.
+pub(crate) async fn epoch(snapshot: &impl Snapshot) -> Result<u64> {
+    let bytes = snapshot.get(Space::Meta, keys::EPOCH).await?;
+    Ok(bytes
+        .as_ref()
+        .and_then(|bytes| bytes.as_ref().first_chunk::<8>())
+        .map_or(0, |bytes| u64::from_be_bytes(*bytes)))
+}
+
+async fn next_number(snapshot: &impl Snapshot) -> Result<u32> {
+    let bytes = snapshot.get(Space::Meta, keys::NEXT).await?;
+    Ok(bytes
+        .as_ref()
+        .and_then(|bytes| bytes.as_ref().first_chunk::<4>())
+        .map_or(1, |bytes| u32::from_be_bytes(*bytes)))
+}
+
+/// All records under a prefix.
+pub(crate) async fn scan_all(snapshot: &impl Snapshot, prefix: Vec<u8>) -> Result<Vec<MetaRecord>> {
+    let to = lapsedb_kv::prefix_end(&prefix);
+    let mut from = prefix;
+    let mut records = Vec::new();
+    loop {
+        let page = snapshot
+            .scan(Scan {
+                space: Space::Meta,
+                from,
+                to: to.clone(),
+                reverse: false,
+                rows_max: CATALOG_SCAN_ROWS,
+                bytes_max: CATALOG_SCAN_BYTES,
+            })
+            .await?;
+        for (_, value) in &page.rows {
+            records.push(MetaRecord::read(value)?);
+        }
+        match page.rows.last() {
+            Some((key, _)) if page.more => {
+                from = key.to_vec();
+                from.push(0);
+            }
+            _ => return Ok(records),
+        }
+    }
+}
+
+fn database_of(record: &MetaRecord) -> Result<Database> {
+    Ok(Database {
+        number: record.number("number")?,
+        id: record.text("id")?,
+        lsn: record.lsn,
+        written: record.written,
+    })
+}
+
+/// The body of a database's record.
+#[must_use]
+pub fn database_body(number: u32, id: &str) -> Object {
+    let mut body = Object::new();
+    body.push("number", Value::Int64(i64::from(number)));
+    body.push("id", Value::from(id));
+    body
+}
+
+fn offer_of(record: &MetaRecord) -> Result<Offer> {
+    let collection = match record.number("collection")? {
+        0 => None,
+        number => Some(CollectionId(number)),
+    };
+    let content = record
+        .body
+        .get("content")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    Ok(Offer {
+        number: record.number("number")?,
+        database: record.number("database")?,
+        collection,
+        lsn: record.lsn,
+        written: record.written,
+        content,
+    })
+}
+
+/// The body of an offer's record.
+#[must_use]
+pub fn offer_body(
+    number: u32,
+    database: u32,
+    collection: Option<CollectionId>,
+    content: Object,
+) -> Object {
+    let mut body = Object::new();
+    body.push("number", Value::Int64(i64::from(number)));
+    body.push("database", Value::Int64(i64::from(database)));
+    body.push(
+        "collection",
+        Value::Int64(collection.map_or(0, |cid| i64::from(cid.0))),
+    );
+    body.push("content", Value::Object(content));
+    body
+}
+
+fn collection_of(record: &MetaRecord) -> Result<Collection> {
+    let bad = |what: &str| StoreError::Corrupt(format!("a collection's {what} cannot be read"));
+    let document = record
+        .body
+        .get("document")
+        .and_then(Value::as_object)
+        .cloned()
+        .ok_or_else(|| bad("definition"))?;
+    let partition_key =
+        PartitionKeyDef::from_document(document.get("partitionKey").unwrap_or(&Value::Undefined))
+            .map_err(|_| bad("partition key"))?;
+    let index = IndexPolicy::parse(document.get("indexingPolicy").unwrap_or(&Value::Undefined))
+        .map_err(|_| bad("index policy"))?;
+    Ok(Collection {
+        cid: CollectionId(record.number("number")?),
+        database: record.number("database")?,
+        id: record.text("id")?,
+        lsn: record.lsn,
+        written: record.written,
+        unique_keys: unique_keys(&document).ok_or_else(|| bad("unique keys"))?,
+        document,
+        partition_key,
+        index,
+        index_generation: record.number("indexGeneration")?,
+        policy: policy_of(&record.body).ok_or_else(|| bad("TTL policy"))?,
+    })
+}
+
+/// What a collection's record says.
+pub struct CollectionBody<'a> {
+    /// Its number.
+    pub cid: CollectionId,
+    /// Its database.
+    pub database: u32,
+    /// Its name.
+    pub id: &'a str,
+    /// Its definition, normalised, without system properties.
+    pub document: Object,
+    /// See [`Collection::index_generation`].
+    pub index_generation: u32,
+    /// Its TTL policy.
+    pub policy: Policy,
+}
+
+impl CollectionBody<'_> {
+    /// The body of the record.
+    #[must_use]
+    pub fn into_object(self) -> Object {
+        let secs = |secs: Option<Secs>| {
+            secs.map_or(Value::Null, |secs| {
+                Value::Int64(i64::try_from(secs.0).unwrap_or(i64::MAX))
+            })
+        };
+        let setting = match self.policy.setting {
+            Setting::Off => Value::Null,
+            Setting::On => Value::Int64(-1),
+            Setting::OnWithDefault(life) => Value::Int64(i64::try_from(life.0).unwrap_or(i64::MAX)),
+        };
+        let mut body = Object::new();
+        body.push("number", Value::Int64(i64::from(self.cid.0)));
+        body.push("database", Value::Int64(i64::from(self.database)));
+        body.push("id", Value::from(self.id));
+        body.push(
+            "indexGeneration",
+            Value::Int64(i64::from(self.index_generation)),
+        );
+        body.push("ttl", setting);
+        body.push("buriedWritten", secs(self.policy.buried_written));
+        body.push("buriedDue", secs(self.policy.buried_due));
+        body.push("document", Value::Object(self.document));
+        body
+    }
+}
+
+fn policy_of(body: &Object) -> Option<Policy> {
+    let secs = |name: &str| match body.get(name)? {
+        Value::Null => Some(None),
+        value => Some(Some(Secs(u64::try_from(value.as_i64()?).ok()?))),
+    };
+    let setting = match body.get("ttl")? {
+        Value::Null => Setting::Off,
+        value => match value.as_i64()? {
+            -1 => Setting::On,
+            life => Setting::OnWithDefault(Secs(u64::try_from(life).ok()?)),
+        },
+    };
+    Some(Policy {
+        setting,
+        buried_written: secs("buriedWritten")?,
+        buried_due: secs("buriedDue")?,
+    })
+}
+
+fn unique_keys(document: &Object) -> Option<Vec<Vec<Path>>> {
+    let Some(policy) = document.get("uniqueKeyPolicy") else {
+        return Some(Vec::new());
+    };
+    let Some(keys) = policy.get("uniqueKeys").as_array() else {
+        return Some(Vec::new());
+    };
+    keys.iter()
+        .map(|key| {
+            key.get("paths")
+                .as_array()?
+                .iter()
+                .map(|path| Path::parse_pointer(path.as_str()?).ok())
+                .collect()
+        })
+        .collect()
+}

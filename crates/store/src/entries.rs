@@ -1,0 +1,278 @@
+//! The entries beside a record: what a record has in the log, the due index, the order, the index, the unique keys
+//! and the calendar. Computed the same way when they are written and when they are removed.
+
+use lapsedb_kv::{Batch, Fill, Space, Template};
+use lapsedb_record::mark::MARK_WRITTEN_AT;
+use lapsedb_record::{Header, ItemTtl, MARK_BYTES, Mark, Secs};
+use lapsedb_value::path::{Path, Segment};
+use lapsedb_value::{Object, Value};
+
+use crate::catalog::Collection;
+use crate::error::{Result, StoreError};
+use crate::index::encode;
+use crate::keys::{self, CollectionId, ItemKey, Ordinal, TALLY_UNITS, TallyKind};
+use crate::partition_key::PartitionKey;
+use crate::txn::Record;
+
+/// All entries of one record.
+pub(crate) struct Entries {
+    tail: Vec<u8>,
+    ttl: ItemTtl,
+    charged: u32,
+    ordinal: Ordinal,
+    log: Template,
+    due: Option<Template>,
+    tally: [Template; 3],
+    unique: Vec<Vec<u8>>,
+    index: Vec<Vec<u8>>,
+}
+
+impl Entries {
+    /// What a stored record has.
+    pub(crate) fn of_stored(
+        collection: &Collection,
+        key: &ItemKey,
+        partition: &PartitionKey,
+        header: &Header,
+        document: &Object,
+    ) -> Entries {
+        let cid = collection.cid;
+        let (kind, second) = bucket(header.ttl, header.written);
+        let due = match header.ttl {
+            ItemTtl::After(life) => Some(Template::from(keys::due(
+                cid,
+                header.written.plus(life),
+                header.ordinal,
+            ))),
+            ItemTtl::Inherit | ItemTtl::Never => None,
+        };
+        let tally = |unit: u8| Template::from(keys::tally(cid, kind, unit, second / width(unit)));
+        Entries {
+            tail: key.tail().to_vec(),
+            ttl: header.ttl,
+            charged: header.charged,
+            ordinal: Ordinal::Known(header.ordinal),
+            log: Template::from(keys::log(cid, header)),
+            due,
+            tally: [tally(0), tally(1), tally(2)],
+            unique: unique_keys(collection, partition, document),
+            index: index_stems(collection, document),
+        }
+    }
+
+    /// What a record about to be committed will have.
+    pub(crate) fn of_new(
+        collection: &Collection,
+        key: &ItemKey,
+        partition: &PartitionKey,
+        record: &Record,
+        document: &Object,
+    ) -> Entries {
+        let cid = collection.cid;
+        let due = match record.ttl {
+            ItemTtl::After(life) => Some(keys::due_next(cid, life, record.ordinal)),
+            ItemTtl::Inherit | ItemTtl::Never => None,
+        };
+        let tally = |unit: u8| match record.ttl {
+            ItemTtl::Inherit => keys::tally_next(cid, TallyKind::Written, unit, 0),
+            ItemTtl::After(life) => keys::tally_next(cid, TallyKind::Due, unit, life.0),
+            ItemTtl::Never => Template::from(keys::tally(cid, TallyKind::Never, unit, 0)),
+        };
+        Entries {
+            tail: key.tail().to_vec(),
+            ttl: record.ttl,
+            charged: record.charged,
+            ordinal: record.ordinal,
+            log: keys::log_next(cid, record.ttl, record.index),
+            due,
+            tally: [tally(0), tally(1), tally(2)],
+            unique: unique_keys(collection, partition, document),
+            index: index_stems(collection, document),
+        }
+    }
+
+    /// A value that begins with the mark, whose write time the commit fills.
+    fn marked(&self) -> Template {
+        let mut bytes = Vec::with_capacity(MARK_BYTES + 12 + self.tail.len());
+        Mark {
+            ttl: self.ttl,
+            written: Secs(0),
+        }
+        .write(&mut bytes);
+        Template {
+            bytes,
+            fills: vec![(MARK_WRITTEN_AT as u32, Fill::Seconds { plus: 0, unit: 1 })],
+        }
+    }
+
+    fn marked_tail(&self) -> Template {
+        let mut value = self.marked();
+        value.push(&self.tail);
+        value
+    }
+
+    /// The unique keys, to be narrowed down to those still held.
+    pub(crate) fn take_unique(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.unique)
+    }
+
+    /// Sets the unique keys this record holds.
+    pub(crate) fn set_unique(&mut self, unique: Vec<Vec<u8>>) {
+        self.unique = unique;
+    }
+
+    fn index_key(&self, stem: &[u8]) -> Template {
+        self.ordinal.append(Template::from(stem))
+    }
+}
+
+/// Writes what a record has now: every entry, changed or not, because a stale write time in one would hide a living item.
+pub(crate) fn put_entries(batch: &mut Batch, collection: &Collection, new: &Entries) {
+    let mut log = new.marked();
+    log.push(&new.charged.to_be_bytes()).push(&new.tail);
+    batch.put(Space::Log, new.log.clone(), log);
+    if let Some(due) = &new.due {
+        batch.put(Space::Due, due.clone(), new.marked_tail());
+    }
+    batch.put(
+        Space::Order,
+        keys::order_next(collection.cid, new.ordinal),
+        new.marked_tail(),
+    );
+    for key in &new.index {
+        batch.put(Space::Index, new.index_key(key), new.marked_tail());
+    }
+    for key in &new.unique {
+        let mut value = new.ordinal.append(new.marked());
+        value.push(&new.tail);
+        batch.put(Space::Unique, Template::from(key.as_slice()), value);
+    }
+    for key in &new.tally {
+        batch.add(key.clone(), 1, i64::from(new.charged));
+    }
+}
+
+/// Removes the entries of a record that the new one will not overwrite.
+pub(crate) fn remove_entries(
+    batch: &mut Batch,
+    collection: &Collection,
+    old: &Entries,
+    new: Option<&Entries>,
+) {
+    let Ordinal::Known(ordinal) = old.ordinal else {
+        return;
+    };
+    let continues =
+        new.is_some_and(|new| matches!(new.ordinal, Ordinal::Known(same) if same == ordinal));
+    batch.delete(Space::Log, old.log.bytes.clone());
+    if let Some(due) = &old.due {
+        batch.delete(Space::Due, due.bytes.clone());
+    }
+    if !continues {
+        batch.delete(Space::Order, keys::order(collection.cid, ordinal));
+    }
+    for key in &old.index {
+        if !(continues && new.is_some_and(|new| new.index.binary_search(key).is_ok())) {
+            batch.delete(Space::Index, old.index_key(key).bytes);
+        }
+    }
+    for key in &old.unique {
+        if !new.is_some_and(|new| new.unique.contains(key)) {
+            batch.delete(Space::Unique, key.as_slice());
+        }
+    }
+    for key in &old.tally {
+        batch.add(key.clone(), -1, -i64::from(old.charged));
+    }
+}
+
+fn width(unit: u8) -> u64 {
+    TALLY_UNITS.get(usize::from(unit)).copied().unwrap_or(1)
+}
+
+/// The bucket a record stands in.
+fn bucket(ttl: ItemTtl, written: Secs) -> (TallyKind, u64) {
+    match ttl {
+        ItemTtl::Inherit => (TallyKind::Written, written.0),
+        ItemTtl::After(life) => (TallyKind::Due, written.plus(life).0),
+        ItemTtl::Never => (TallyKind::Never, 0),
+    }
+}
+
+fn unique_keys(
+    collection: &Collection,
+    partition: &PartitionKey,
+    document: &Object,
+) -> Vec<Vec<u8>> {
+    (0..collection.unique_keys.len())
+        .map(|at| unique_key(collection, at, partition, document))
+        .collect()
+}
+
+/// The key a document's values have under a unique constraint. A missing path counts as null.
+pub(crate) fn unique_key(
+    collection: &Collection,
+    constraint: usize,
+    partition: &PartitionKey,
+    document: &Object,
+) -> Vec<u8> {
+    let mut values = Vec::new();
+    for path in collection.unique_keys.get(constraint).into_iter().flatten() {
+        let value = match value_at(document, path) {
+            Value::Undefined => &Value::Null,
+            value => value,
+        };
+        // Lengths before values keep two lists of values apart.
+        let mut one = Vec::new();
+        encode::whole(value, &mut one);
+        values.extend_from_slice(&u32::try_from(one.len()).unwrap_or(u32::MAX).to_be_bytes());
+        values.extend_from_slice(&one);
+    }
+    let constraint = u8::try_from(constraint).unwrap_or(u8::MAX);
+    keys::unique(collection.cid, constraint, partition, &values)
+}
+
+/// The item that a unique entry names.
+pub(crate) fn unique_holder(cid: CollectionId, entry: &[u8]) -> Result<ItemKey> {
+    let tail = entry
+        .get(MARK_BYTES + 8..)
+        .ok_or_else(|| StoreError::Corrupt("a unique entry is too short".into()))?;
+    Ok(ItemKey::from_tail(cid, tail))
+}
+
+/// The creation ordinal of the item that a unique entry names.
+pub(crate) fn unique_ordinal(entry: &[u8]) -> Result<u64> {
+    entry
+        .get(MARK_BYTES..)
+        .and_then(|rest| rest.first_chunk::<8>())
+        .map(|bytes| u64::from_be_bytes(*bytes))
+        .ok_or_else(|| StoreError::Corrupt("a unique entry is too short".into()))
+}
+
+/// The index keys of a document without their ordinal, sorted.
+fn index_stems(collection: &Collection, document: &Object) -> Vec<Vec<u8>> {
+    let terms = encode::terms(&collection.index, document);
+    let mut stems: Vec<_> = terms
+        .iter()
+        .map(|term| keys::index_stem(collection, term.path, &term.bytes))
+        .collect();
+    stems.sort_unstable();
+    stems.dedup();
+    stems
+}
+
+/// The value at a path of members; undefined if there is none.
+fn value_at<'a>(document: &'a Object, path: &Path) -> &'a Value {
+    let mut segments = path.segments().iter();
+    let mut value = match segments.next() {
+        Some(Segment::Member(name)) => document.get(name).unwrap_or(Value::undefined()),
+        Some(Segment::Elements) | None => return Value::undefined(),
+    };
+    for segment in segments {
+        value = match segment {
+            Segment::Member(name) => value.get(name),
+            Segment::Elements => Value::undefined(),
+        };
+    }
+    value
+}

@@ -1,0 +1,57 @@
+//! What can go wrong below the verbs.
+
+use lapsedb_kv::{CommitError, EngineError};
+use lapsedb_record::Corrupt;
+
+/// A failure of the store, by what the caller should do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The store has changed since it was read: run the verb again.
+    #[error("the store changed meanwhile")]
+    Retry,
+    /// Stored bytes are damaged: report it, serve nothing.
+    #[error("stored data is damaged: {0}")]
+    Corrupt(String),
+    /// The engine cannot do it now.
+    #[error("the engine failed: {0}")]
+    Engine(String),
+    /// The outcome of a commit is not known.
+    #[error("the outcome of a commit is not known")]
+    Unknown,
+}
+
+/// The store's result.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+impl From<EngineError> for StoreError {
+    fn from(error: EngineError) -> StoreError {
+        match error {
+            EngineError::Corrupt(text) => StoreError::Corrupt(text),
+            other => StoreError::Engine(other.to_string()),
+        }
+    }
+}
+
+impl From<Corrupt> for StoreError {
+    fn from(error: Corrupt) -> StoreError {
+        StoreError::Corrupt(error.to_string())
+    }
+}
+
+impl From<lapsedb_value::bson::BsonError> for StoreError {
+    fn from(error: lapsedb_value::bson::BsonError) -> StoreError {
+        StoreError::Corrupt(error.to_string())
+    }
+}
+
+impl From<CommitError> for StoreError {
+    fn from(error: CommitError) -> StoreError {
+        match error {
+            CommitError::Conflict | CommitError::TooLate | CommitError::Retryable(_) => {
+                StoreError::Retry
+            }
+            CommitError::Unknown(_) => StoreError::Unknown,
+            CommitError::Failed(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Opens a store: engine, identity, clock, and what an earlier process has left half done.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use lapsedb_kv::{AnyEngine, Batch, Engine, EngineKind, Snapshot, Space, Template, Time};
+use lapsedb_record::clock::WallOptions;
+use lapsedb_record::{Clock, Millis};
+
+use crate::Store;
+use crate::catalog::Catalog;
+use crate::error::StoreError;
+use crate::keys::{self, CollectionId, MetaKind};
+
+/// The layout this version writes.
+const STORE_FORMAT: u8 = 1;
+
+/// Where a store lives.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In memory: gone with the process.
+    Memory,
+    /// In a folder.
+    Disk(PathBuf),
+}
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// Where it lives.
+    pub place: Place,
+    /// Acknowledge before fsync.
+    pub relaxed: bool,
+    /// Time stands still until it is moved. Recorded in the store.
+    pub virtual_clock: bool,
+    /// Start although the clock is far from the store's last time.
+    pub accept_clock: bool,
+}
+
+/// Why a store does not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("{0}")]
+    InUse(String),
+    /// The clock and the store do not fit together.
+    #[error("{0}")]
+    Clock(String),
+    /// The store was written by a version this one does not know.
+    #[error("this store has the format {0}; this version reads format {STORE_FORMAT}")]
+    Format(u8),
+    /// The engine or its data failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> OpenError {
+        OpenError::Failed(error.to_string())
+    }
+}
+
+/// The clock as the engine wants it.
+struct EngineTime(Arc<Clock>);
+
+impl Time for EngineTime {
+    fn now(&self) -> u64 {
+        self.0.now().0
+    }
+
+    fn checkpoint(&self, now: u64) -> Option<(Vec<u8>, Vec<u8>)> {
+        Some((keys::CLOCK.to_vec(), self.0.checkpoint(Millis(now))))
+    }
+}
+
+impl Store {
+    /// Opens a store, or creates it.
+    ///
+    /// # Errors
+    /// When another process has it, the clock does not fit, or the engine fails.
+    pub async fn open(options: OpenOptions) -> Result<Store, OpenError> {
+        let kind = match &options.place {
+            Place::Memory => EngineKind::Memory,
+            Place::Disk(path) => EngineKind::Rocksdb {
+                path: path.clone(),
+                relaxed: options.relaxed,
+            },
+        };
+        let engine =
+            lapsedb_kv::open(lapsedb_kv::OpenOptions::new(kind)).map_err(|error| match error {
+                lapsedb_kv::OpenError::InUse { .. } => OpenError::InUse(error.to_string()),
+                lapsedb_kv::OpenError::NotBuilt(_) | lapsedb_kv::OpenError::Failed(_) => {
+                    OpenError::Failed(error.to_string())
+                }
+            })?;
+        let clock = Arc::new(start_clock(&engine, &options).await?);
+        engine.set_time(Arc::new(EngineTime(Arc::clone(&clock))));
+        let store = Store {
+            engine,
+            clock,
+            catalog: ArcSwap::from_pointee(Catalog::default()),
+        };
+        store.identify().await?;
+        store.finish_drops().await?;
+        Ok(store)
+    }
+
+    /// Writes what kind of store this is on the first start, and checks it on later ones.
+    async fn identify(&self) -> Result<(), OpenError> {
+        let snapshot = self.engine.snapshot().await.map_err(StoreError::from)?;
+        match snapshot
+            .get(Space::Meta, keys::IDENTITY)
+            .await
+            .map_err(StoreError::from)?
+        {
+            Some(identity) => match identity.as_ref().first() {
+                Some(&STORE_FORMAT) => Ok(()),
+                other => Err(OpenError::Format(other.copied().unwrap_or(0))),
+            },
+            None => {
+                let mut batch = Batch::new();
+                batch.put(
+                    Space::Meta,
+                    Template::from(keys::IDENTITY),
+                    Template::from(vec![STORE_FORMAT]),
+                );
+                self.engine.commit(batch).await.map_err(StoreError::from)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Finishes removing the data of collections that were dropped when a process ended.
+    async fn finish_drops(&self) -> Result<(), OpenError> {
+        let snapshot = self.engine.snapshot().await.map_err(StoreError::from)?;
+        let scan = lapsedb_kv::Scan::prefix(Space::Meta, &keys::meta_all(MetaKind::Dropping));
+        for (key, _) in snapshot.scan(scan).await.map_err(StoreError::from)?.rows {
+            if let Some(number) = key.get(1..).and_then(|rest| rest.first_chunk::<4>()) {
+                self.drop_data(CollectionId(u32::from_be_bytes(*number)))
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn start_clock(engine: &AnyEngine, options: &OpenOptions) -> Result<Clock, OpenError> {
+    let snapshot = engine.snapshot().await.map_err(StoreError::from)?;
+    let saved = snapshot
+        .get(Space::Meta, keys::CLOCK)
+        .await
+        .map_err(StoreError::from)?;
+    let saved = saved.as_ref().map(AsRef::as_ref);
+    let clock = if options.virtual_clock {
+        Clock::virtual_clock(saved)
+    } else {
+        Clock::wall(
+            saved,
+            &WallOptions {
+                accept: options.accept_clock,
+                ..WallOptions::default()
+            },
+        )
+    };
+    clock.map_err(|refused| OpenError::Clock(refused.to_string()))
+}

@@ -1,0 +1,139 @@
+//! Removes what is already invisible; never decides visibility.
+//!
+//! Works from the heads of the two expiry queues: the log of what inherits, and the due index. Everything that belongs
+//! to a dead record goes in one transaction, which asks the rule again.
+
+use std::sync::Arc;
+
+use lapsedb_kv::{Scan, Snapshot, Space};
+use lapsedb_record::{MARK_BYTES, Mark, Millis};
+
+use crate::Store;
+use crate::catalog::Collection;
+use crate::error::{Result, StoreError};
+use crate::keys::{self, ItemKey};
+use crate::txn::Txn;
+use crate::view::View;
+
+/// Records removed in one transaction.
+const PURGE_BATCH_ITEMS: usize = 200;
+
+/// What a purge has removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Items.
+    pub items: u64,
+    /// Their charged bytes.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Removes up to `items_max` dead records whose grace has passed.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn purge(
+        &self,
+        collection: &Arc<Collection>,
+        grace: Millis,
+        items_max: u64,
+    ) -> Result<Purged> {
+        let mut purged = Purged::default();
+        while purged.items < items_max && !self.clock.purge_horizon_held() {
+            let view = self.view().await?;
+            let Some(collection) = view.catalog().collection_numbered(collection.cid).cloned()
+            else {
+                break;
+            };
+            let horizon = Millis(view.now().0.saturating_sub(grace.0));
+            // What a change of settings has buried is dead since that change: it too gets its grace.
+            if collection.written > horizon.secs() {
+                break;
+            }
+            let room = usize::try_from(items_max - purged.items)
+                .unwrap_or(usize::MAX)
+                .min(PURGE_BATCH_ITEMS);
+            let keys = dead_keys(&view, &collection, horizon, room).await?;
+            if keys.is_empty() {
+                break;
+            }
+            match remove(self, &view, &collection, &keys).await {
+                Ok(step) => {
+                    purged.items += step.items;
+                    purged.bytes += step.bytes;
+                }
+                // Somebody wrote one of them meanwhile: look again.
+                Err(StoreError::Retry) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(purged)
+    }
+}
+
+async fn remove(
+    store: &Store,
+    view: &View,
+    collection: &Arc<Collection>,
+    dead: &[ItemKey],
+) -> Result<Purged> {
+    let mut txn = Txn::new(view, collection);
+    let mut step = Purged::default();
+    for key in dead {
+        let (partition, _) = keys::address_of(collection, key)
+            .ok_or_else(|| StoreError::Corrupt("an item's key cannot be read".into()))?;
+        if let Some(charged) = txn.clear_dead(key, &partition).await? {
+            step.items += 1;
+            step.bytes += u64::from(charged);
+        }
+    }
+    if step.items > 0 {
+        txn.commit(store).await?;
+    }
+    Ok(step)
+}
+
+/// Keys of records that were dead at the horizon, from the heads of both queues.
+async fn dead_keys(
+    view: &View,
+    collection: &Collection,
+    horizon: Millis,
+    room: usize,
+) -> Result<Vec<ItemKey>> {
+    let cid = collection.cid;
+    let mut dead = Vec::new();
+    if let Some(cut) = collection.policy.dead_due(horizon) {
+        let from = keys::due(cid, lapsedb_record::Secs(0), 0);
+        let to = keys::due(cid, cut.plus(lapsedb_record::Secs(1)), 0);
+        let scan = Scan {
+            space: Space::Due,
+            from,
+            to,
+            reverse: false,
+            rows_max: room,
+            bytes_max: usize::MAX,
+        };
+        for (_, value) in view.snapshot.scan(scan).await?.rows {
+            dead.push(ItemKey::from_tail(
+                cid,
+                value.get(MARK_BYTES..).unwrap_or_default(),
+            ));
+        }
+    }
+    if let Some(cut) = collection.policy.dead_written(horizon)
+        && dead.len() < room
+    {
+        let mut scan = Scan::prefix(Space::Log, &keys::log_prefix(cid, 0));
+        scan.rows_max = room - dead.len();
+        for (_, value) in view.snapshot.scan(scan).await?.rows {
+            if Mark::read(&value)?.written > cut {
+                break;
+            }
+            dead.push(ItemKey::from_tail(
+                cid,
+                value.get(MARK_BYTES + 4..).unwrap_or_default(),
+            ));
+        }
+    }
+    Ok(dead)
+}

@@ -1,0 +1,535 @@
+//! Writes: the record, its log, due, order, index and unique entries and the calendar, in one batch.
+//!
+//! A transaction reads through its view, remembers what it relied on, and commits on the condition that all of it still
+//! holds then: the records it read, the collection's settings, and that nothing it found alive has expired meanwhile.
+//! If not, the verb runs again. Later operations of one transaction see what earlier ones wrote.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lapsedb_kv::{Batch, Committed, Engine, Expect, Fill, Snapshot, Space, Template, ordinal};
+use lapsedb_record::header::{LSN_AT, ORDINAL_AT, WRITTEN_AT};
+use lapsedb_record::{
+    Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Stored,
+};
+use lapsedb_value::{Object, bson};
+
+use crate::Store;
+use crate::catalog::Collection;
+use crate::entries::{
+    Entries, put_entries, remove_entries, unique_holder, unique_key, unique_ordinal,
+};
+use crate::error::{Result, StoreError};
+use crate::keys::{self, ItemKey, MetaKind, Ordinal};
+use crate::partition_key::PartitionKey;
+use crate::view::View;
+
+/// How many records one transaction may write: an ordinal has room for so many.
+pub const TXN_WRITES_MAX: usize = 1000;
+
+/// A record a transaction has touched.
+struct Slot {
+    key: ItemKey,
+    partition: PartitionKey,
+    before: Option<Before>,
+    after: After,
+}
+
+/// The record as the view has it, alive or not.
+struct Before {
+    header: Header,
+    live: bool,
+    stored: Stored<Bytes>,
+}
+
+/// What the transaction has done to it.
+enum After {
+    /// Nothing.
+    Same,
+    /// Written, as this place in the batch.
+    Put {
+        document: Object,
+        ttl: ItemTtl,
+        body: Vec<u8>,
+        index: u16,
+        fresh: bool,
+    },
+    /// Removed.
+    Gone,
+}
+
+/// A change being put together.
+pub struct Txn<'a> {
+    view: &'a View,
+    collection: Arc<Collection>,
+    lens: Lens,
+    slots: Vec<Slot>,
+    batch: Batch,
+    ends: Expiry,
+    writes: u16,
+}
+
+/// An item as a transaction sees it.
+pub struct Found {
+    /// The document without system properties.
+    pub document: Object,
+    /// Its header; for one written earlier in the same transaction, none yet.
+    pub header: Option<Header>,
+}
+
+/// Why a write is refused.
+#[derive(Debug)]
+pub enum Refused {
+    /// Another living item of the partition has the same values for this unique key.
+    UniqueKey,
+}
+
+/// A committed transaction.
+pub struct Done {
+    /// The commit's place in the log.
+    pub lsn: u64,
+    /// The commit's time.
+    pub now: Millis,
+    written: Vec<(ItemKey, Stored<Vec<u8>>)>,
+    lens: Lens,
+}
+
+impl Done {
+    /// The item this transaction left under a key.
+    ///
+    /// # Errors
+    /// When the item cannot be read back: a defect, never ignored.
+    pub fn item(&self, key: &ItemKey) -> Result<Option<Live<Vec<u8>>>> {
+        match self.written.iter().find(|(written, _)| written == key) {
+            Some((_, stored)) => Ok(stored.clone().reveal(&self.lens)?),
+            None => Ok(None),
+        }
+    }
+}
+
+impl<'a> Txn<'a> {
+    /// Begins a change of a collection's items.
+    #[must_use]
+    pub fn new(view: &'a View, collection: &Arc<Collection>) -> Txn<'a> {
+        let mut batch = Batch::new();
+        // The settings must still be the ones this transaction judges by.
+        let key = keys::meta_numbered(MetaKind::Collection, collection.cid.0);
+        batch.check(
+            Space::Meta,
+            key,
+            Expect::StartsWith(collection.lsn.to_be_bytes().to_vec()),
+        );
+        Txn {
+            view,
+            lens: view.lens(collection),
+            collection: Arc::clone(collection),
+            slots: Vec::new(),
+            batch,
+            ends: Expiry::Never,
+            writes: 0,
+        }
+    }
+
+    /// The view it reads through.
+    #[must_use]
+    pub const fn view(&self) -> &View {
+        self.view
+    }
+
+    /// The collection it changes.
+    #[must_use]
+    pub const fn collection(&self) -> &Arc<Collection> {
+        &self.collection
+    }
+
+    /// The item under a key, as this transaction sees it.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn get(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<Option<Found>> {
+        let slot = self.slot(key, partition).await?;
+        let slot = &self.slots[slot];
+        match (&slot.after, &slot.before) {
+            (After::Put { document, .. }, _) => Ok(Some(Found {
+                document: document.clone(),
+                header: None,
+            })),
+            (After::Same, Some(before)) if before.live => Ok(Some(Found {
+                document: bson::read_document(before.stored.remains()?)?,
+                header: Some(before.header),
+            })),
+            (After::Same, _) | (After::Gone, _) => Ok(None),
+        }
+    }
+
+    /// Writes an item, new or in place of the living one.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn put(
+        &mut self,
+        key: &ItemKey,
+        partition: &PartitionKey,
+        document: Object,
+    ) -> Result<std::result::Result<(), Refused>> {
+        let slot = self.slot(key, partition).await?;
+        if let Err(refused) = self.claim_unique(slot, partition, &document).await? {
+            return Ok(Err(refused));
+        }
+        let index = self.next_index()?;
+        let mut body = Vec::with_capacity(256);
+        bson::write_document(&document, &mut body);
+        let ttl = document
+            .get("ttl")
+            .map_or(ItemTtl::Inherit, ItemTtl::of_value);
+        let slot = &mut self.slots[slot];
+        let fresh = match &slot.after {
+            After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
+            After::Put { fresh, .. } => *fresh,
+            After::Gone => true,
+        };
+        slot.after = After::Put {
+            document,
+            ttl,
+            body,
+            index,
+            fresh,
+        };
+        Ok(Ok(()))
+    }
+
+    /// Removes an item; whoever asks has seen it alive.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn delete(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<()> {
+        let slot = self.slot(key, partition).await?;
+        self.slots[slot].after = After::Gone;
+        Ok(())
+    }
+
+    /// Removes what a dead record has left, if it is still there and still dead. Says how many bytes were charged for it.
+    pub(crate) async fn clear_dead(
+        &mut self,
+        key: &ItemKey,
+        partition: &PartitionKey,
+    ) -> Result<Option<u32>> {
+        let slot = self.slot(key, partition).await?;
+        let slot = &mut self.slots[slot];
+        match (&slot.before, &slot.after) {
+            (Some(before), After::Same) if !before.live => {
+                slot.after = After::Gone;
+                Ok(Some(before.header.charged))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether nothing would be written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots
+            .iter()
+            .all(|slot| matches!(slot.after, After::Same))
+    }
+
+    /// Commits all of it, or nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`] when what it relied on no longer holds; otherwise when the engine fails.
+    pub async fn commit(mut self, store: &Store) -> Result<Done> {
+        if let Expiry::At(end) = self.ends {
+            self.batch.not_after(end.0);
+        }
+        let mut staged = Vec::with_capacity(self.slots.len());
+        for slot in std::mem::take(&mut self.slots) {
+            staged.extend(self.stage(slot).await?);
+        }
+        // All removals come before all puts: one record may take over a unique value that another gives up.
+        for change in &staged {
+            if let Some(old) = &change.old {
+                remove_entries(
+                    &mut self.batch,
+                    &self.collection,
+                    old,
+                    change.new.as_ref().map(|(_, new)| new),
+                );
+            }
+        }
+        let mut records = Vec::with_capacity(staged.len());
+        for change in staged {
+            match change.new {
+                None => {
+                    self.batch.delete(Space::Items, change.key.as_bytes());
+                }
+                Some((record, new)) => {
+                    self.batch
+                        .put(Space::Items, change.key.as_bytes(), record.template());
+                    put_entries(&mut self.batch, &self.collection, &new);
+                    records.push((change.key, record));
+                }
+            }
+        }
+        let committed = store.engine().commit(self.batch).await?;
+        let lens = Lens {
+            now: Millis(committed.now),
+            ..self.lens
+        };
+        let written = records
+            .into_iter()
+            .map(|(key, record)| (key, record.finish(committed)))
+            .collect();
+        Ok(Done {
+            lsn: committed.stamp.0,
+            now: Millis(committed.now),
+            written,
+            lens,
+        })
+    }
+
+    fn next_index(&mut self) -> Result<u16> {
+        if usize::from(self.writes) >= TXN_WRITES_MAX {
+            return Err(StoreError::Engine(format!(
+                "a transaction writes at most {TXN_WRITES_MAX} records"
+            )));
+        }
+        self.writes += 1;
+        Ok(self.writes - 1)
+    }
+
+    /// The slot of a key; reads the record on the first touch and makes the commit depend on what was read.
+    async fn slot(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<usize> {
+        if let Some(found) = self.slots.iter().position(|slot| slot.key == *key) {
+            return Ok(found);
+        }
+        let bytes = self.view.snapshot.get(Space::Items, key.as_bytes()).await?;
+        let before = match bytes {
+            None => {
+                self.batch
+                    .check(Space::Items, key.as_bytes(), Expect::Absent);
+                None
+            }
+            Some(bytes) => {
+                let head = bytes
+                    .as_ref()
+                    .get(..HEADER_BYTES)
+                    .unwrap_or_default()
+                    .to_vec();
+                self.batch
+                    .check(Space::Items, key.as_bytes(), Expect::StartsWith(head));
+                let stored = Stored::new(bytes.into());
+                let header = stored.header()?;
+                let live = self.lens.is_live(header.ttl, header.written);
+                if live {
+                    self.ends = self
+                        .ends
+                        .earlier(self.lens.expiry(header.ttl, header.written));
+                }
+                Some(Before {
+                    header,
+                    live,
+                    stored,
+                })
+            }
+        };
+        self.slots.push(Slot {
+            key: key.clone(),
+            partition: partition.clone(),
+            before,
+            after: After::Same,
+        });
+        Ok(self.slots.len() - 1)
+    }
+
+    /// Refuses values that another living item of the partition holds, and makes the commit depend on that.
+    async fn claim_unique(
+        &mut self,
+        own: usize,
+        partition: &PartitionKey,
+        document: &Object,
+    ) -> Result<std::result::Result<(), Refused>> {
+        for constraint in 0..self.collection.unique_keys.len() {
+            let key = unique_key(&self.collection, constraint, partition, document);
+            if self.staged_holder(own, constraint, &key) {
+                return Ok(Err(Refused::UniqueKey));
+            }
+            let Some(entry) = self.view.snapshot.get(Space::Unique, &key).await? else {
+                self.batch.check(Space::Unique, key, Expect::Absent);
+                continue;
+            };
+            let entry = entry.as_ref();
+            let mark = Mark::read(entry)?;
+            let holder = unique_holder(self.collection.cid, entry)?;
+            if mark.is_live(&self.lens) && !self.gives_up(own, &holder) {
+                return Ok(Err(Refused::UniqueKey));
+            }
+            self.batch
+                .check(Space::Unique, key, Expect::StartsWith(entry.to_vec()));
+        }
+        Ok(Ok(()))
+    }
+
+    /// Whether another record written in this transaction takes the same unique values.
+    fn staged_holder(&self, own: usize, constraint: usize, key: &[u8]) -> bool {
+        self.slots
+            .iter()
+            .enumerate()
+            .any(|(at, slot)| match &slot.after {
+                After::Put { document, .. } if at != own => {
+                    unique_key(&self.collection, constraint, &slot.partition, document) == key
+                }
+                After::Put { .. } | After::Same | After::Gone => false,
+            })
+    }
+
+    /// Whether the holder of a unique value is the item being written, or one this transaction removes or rewrites.
+    fn gives_up(&self, own: usize, holder: &ItemKey) -> bool {
+        self.slots.iter().enumerate().any(|(at, slot)| {
+            slot.key == *holder
+                && (at == own || matches!(slot.after, After::Put { .. } | After::Gone))
+        })
+    }
+
+    /// What one slot changes; nothing, if it was only read or never was there.
+    async fn stage(&mut self, slot: Slot) -> Result<Option<Staged>> {
+        let Slot {
+            key,
+            partition,
+            before,
+            after,
+        } = slot;
+        let changed = !matches!(after, After::Same);
+        let old = match &before {
+            Some(before) if changed => {
+                let document = bson::read_document(before.stored.remains()?)?;
+                let mut old = Entries::of_stored(
+                    &self.collection,
+                    &key,
+                    &partition,
+                    &before.header,
+                    &document,
+                );
+                if !before.live {
+                    self.keep_own_unique(&mut old, before.header.ordinal)
+                        .await?;
+                }
+                Some(old)
+            }
+            Some(_) | None => None,
+        };
+        let new = match after {
+            After::Same => return Ok(None),
+            After::Gone if old.is_none() => return Ok(None),
+            After::Gone => None,
+            After::Put {
+                document,
+                ttl,
+                body,
+                index,
+                fresh,
+            } => {
+                let ordinal = match &before {
+                    Some(before) if !fresh => Ordinal::Known(before.header.ordinal),
+                    Some(_) | None => Ordinal::New(index),
+                };
+                let record = Record::new(ttl, index, ordinal, &body);
+                let entries =
+                    Entries::of_new(&self.collection, &key, &partition, &record, &document);
+                Some((record, entries))
+            }
+        };
+        Ok(Some(Staged { key, old, new }))
+    }
+
+    /// A dead record may have lost its unique values to a living one: only those it still holds are its to remove.
+    async fn keep_own_unique(&mut self, old: &mut Entries, ordinal: u64) -> Result<()> {
+        let mut own = Vec::new();
+        for key in old.take_unique() {
+            let Some(entry) = self.view.snapshot.get(Space::Unique, &key).await? else {
+                continue;
+            };
+            if unique_ordinal(entry.as_ref())? == ordinal {
+                self.batch.check(
+                    Space::Unique,
+                    key.as_slice(),
+                    Expect::StartsWith(entry.as_ref().to_vec()),
+                );
+                own.push(key);
+            }
+        }
+        old.set_unique(own);
+        Ok(())
+    }
+}
+
+/// One record's change, ready for the batch.
+struct Staged {
+    key: ItemKey,
+    old: Option<Entries>,
+    new: Option<(Record, Entries)>,
+}
+
+/// A record about to be committed: bytes with places that the commit fills.
+pub(crate) struct Record {
+    pub(crate) ttl: ItemTtl,
+    pub(crate) index: u16,
+    pub(crate) ordinal: Ordinal,
+    pub(crate) charged: u32,
+    bytes: Vec<u8>,
+}
+
+impl Record {
+    fn new(ttl: ItemTtl, index: u16, ordinal: Ordinal, body: &[u8]) -> Record {
+        let known = match ordinal {
+            Ordinal::Known(ordinal) => ordinal,
+            Ordinal::New(_) => 0,
+        };
+        let charged = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let header = Header {
+            ttl,
+            index,
+            written: Secs(0),
+            lsn: 0,
+            ordinal: known,
+            charged,
+        };
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
+        header.write(body, &mut bytes);
+        Record {
+            ttl,
+            index,
+            ordinal,
+            charged,
+            bytes,
+        }
+    }
+
+    fn template(&self) -> Template {
+        let mut fills = vec![
+            (WRITTEN_AT as u32, Fill::Seconds { plus: 0, unit: 1 }),
+            (LSN_AT as u32, Fill::Stamp),
+        ];
+        if let Ordinal::New(index) = self.ordinal {
+            fills.push((ORDINAL_AT as u32, Fill::Ordinal(index)));
+        }
+        Template {
+            bytes: self.bytes.clone(),
+            fills,
+        }
+    }
+
+    /// The record as the commit has written it.
+    fn finish(mut self, committed: Committed) -> Stored<Vec<u8>> {
+        let mut fill = |at: usize, number: u64| {
+            if let Some(place) = self.bytes.get_mut(at..at + 8) {
+                place.copy_from_slice(&number.to_be_bytes());
+            }
+        };
+        fill(WRITTEN_AT, Millis(committed.now).secs().0);
+        fill(LSN_AT, committed.stamp.0);
+        if let Ordinal::New(index) = self.ordinal {
+            fill(ORDINAL_AT, ordinal(committed.stamp, index));
+        }
+        Stored::new(self.bytes)
+    }
+}

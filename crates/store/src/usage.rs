@@ -1,0 +1,324 @@
+//! The calendar: exact live counts and sizes at any instant, without touching a document.
+
+use lapsedb_kv::{Scan, Snapshot, Space, tally};
+use lapsedb_record::{Millis, Secs, Setting};
+
+use crate::catalog::Collection;
+use crate::error::{Result, StoreError};
+use crate::keys::{self, TALLY_UNITS, TallyKind};
+use crate::view::View;
+
+/// How many buckets one scan step brings.
+const BUCKETS_STEP: usize = 4096;
+
+/// A number of items and their charged bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Items.
+    pub items: u64,
+    /// Charged bytes.
+    pub bytes: u64,
+}
+
+/// What a collection holds at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Items that may be seen.
+    pub live: Tally,
+    /// Items that are dead and not yet purged.
+    pub expired: Tally,
+    /// When the next item expires, if nothing is written until then.
+    pub next_expiry: Option<Millis>,
+    /// The earliest moment at which something now dead had died; none if nothing is dead or it was buried.
+    pub oldest_expired: Option<Millis>,
+}
+
+/// Sums as they are added up: a bucket may be negative for the moment, the whole never is.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    items: i64,
+    bytes: i64,
+}
+
+impl Sum {
+    fn add(&mut self, value: &[u8]) -> Result<()> {
+        let (items, bytes) = tally::decode(value)
+            .ok_or_else(|| StoreError::Corrupt("a calendar bucket is too short".into()))?;
+        (self.items, self.bytes) = tally::sum((self.items, self.bytes), (items, bytes));
+        Ok(())
+    }
+
+    fn plus(self, other: Sum) -> Sum {
+        Sum {
+            items: self.items + other.items,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+
+    fn minus(self, other: Sum) -> Sum {
+        Sum {
+            items: self.items - other.items,
+            bytes: self.bytes - other.bytes,
+        }
+    }
+
+    fn tally(self) -> Tally {
+        Tally {
+            items: u64::try_from(self.items).unwrap_or(0),
+            bytes: u64::try_from(self.bytes).unwrap_or(0),
+        }
+    }
+}
+
+impl View {
+    /// What a collection holds at this view's instant.
+    ///
+    /// # Errors
+    /// When the engine fails or a bucket is damaged.
+    pub async fn usage(&self, collection: &Collection) -> Result<Usage> {
+        let dead_written = collection.policy.dead_written(self.now());
+        let dead_due = collection.policy.dead_due(self.now());
+        let written = self.total(collection, TallyKind::Written).await?;
+        let due = self.total(collection, TallyKind::Due).await?;
+        let never = self.total(collection, TallyKind::Never).await?;
+        let live_written = self
+            .after(collection, TallyKind::Written, dead_written, written)
+            .await?;
+        let live_due = self
+            .after(collection, TallyKind::Due, dead_due, due)
+            .await?;
+        let live = live_written.plus(live_due).plus(never);
+        let expired = written.plus(due).plus(never).minus(live);
+        Ok(Usage {
+            live: live.tally(),
+            expired: expired.tally(),
+            next_expiry: self
+                .next_expiry(collection, live_written.items > 0, live_due.items > 0)
+                .await?,
+            oldest_expired: if expired.items > 0 {
+                self.oldest(collection).await?
+            } else {
+                None
+            },
+        })
+    }
+
+    /// How many items a collection shows at this view's instant.
+    ///
+    /// # Errors
+    /// When the engine fails or a bucket is damaged.
+    pub async fn count(&self, collection: &Collection) -> Result<u64> {
+        Ok(self.usage(collection).await?.live.items)
+    }
+
+    async fn total(&self, collection: &Collection, kind: TallyKind) -> Result<Sum> {
+        self.sum(collection, kind, 2, 0, u64::MAX).await
+    }
+
+    /// The sum of a kind's buckets later than a second: whole days, then the hours of one day, then the seconds of one hour.
+    async fn after(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        cut: Option<Secs>,
+        total: Sum,
+    ) -> Result<Sum> {
+        let Some(Secs(cut)) = cut else {
+            return Ok(total);
+        };
+        let [_, hour, day] = TALLY_UNITS;
+        let next_day = cut / day + 1;
+        let next_hour = cut / hour + 1;
+        let days = self.sum(collection, kind, 2, next_day, u64::MAX).await?;
+        let hours = self
+            .sum(
+                collection,
+                kind,
+                1,
+                next_hour,
+                next_day.saturating_mul(day / hour),
+            )
+            .await?;
+        let seconds = self
+            .sum(
+                collection,
+                kind,
+                0,
+                cut.saturating_add(1),
+                next_hour.saturating_mul(hour),
+            )
+            .await?;
+        Ok(days.plus(hours).plus(seconds))
+    }
+
+    /// The sum of a kind's buckets of one width, from (inclusive) to (exclusive).
+    async fn sum(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        unit: u8,
+        from: u64,
+        to: u64,
+    ) -> Result<Sum> {
+        let mut scan = self.buckets(collection, kind, unit, from, to);
+        let mut sum = Sum::default();
+        loop {
+            let page = self.snapshot.scan(scan.clone()).await?;
+            for (_, value) in &page.rows {
+                sum.add(value)?;
+            }
+            match page.rows.last() {
+                Some((key, _)) if page.more => scan.resume_after(key),
+                _ => return Ok(sum),
+            }
+        }
+    }
+
+    fn buckets(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        unit: u8,
+        from: u64,
+        to: u64,
+    ) -> Scan {
+        Scan {
+            space: Space::Tally,
+            from: keys::tally(collection.cid, kind, unit, from),
+            to: keys::tally(collection.cid, kind, unit, to),
+            reverse: false,
+            rows_max: BUCKETS_STEP,
+            bytes_max: usize::MAX,
+        }
+    }
+
+    /// The first bucket of a width in a range that holds an item.
+    async fn first(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        unit: u8,
+        from: u64,
+        to: u64,
+    ) -> Result<Option<u64>> {
+        let mut scan = self.buckets(collection, kind, unit, from, to);
+        loop {
+            let page = self.snapshot.scan(scan.clone()).await?;
+            for (key, value) in &page.rows {
+                let mut sum = Sum::default();
+                sum.add(value)?;
+                if sum.items > 0 {
+                    let bucket = key.get(6..).and_then(|rest| rest.first_chunk::<8>());
+                    return Ok(bucket.map(|bytes| u64::from_be_bytes(*bytes)));
+                }
+            }
+            match page.rows.last() {
+                Some((key, _)) if page.more => scan.resume_after(key),
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// The first second at or after one in which a kind's items stand.
+    async fn first_second(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        from: u64,
+    ) -> Result<Option<u64>> {
+        let [_, hour, day] = TALLY_UNITS;
+        let next_hour = from / hour + 1;
+        if let Some(second) = self
+            .first(collection, kind, 0, from, next_hour.saturating_mul(hour))
+            .await?
+        {
+            return Ok(Some(second));
+        }
+        let next_day = from / day + 1;
+        let mut in_hour = self
+            .first(
+                collection,
+                kind,
+                1,
+                next_hour,
+                next_day.saturating_mul(day / hour),
+            )
+            .await?;
+        if in_hour.is_none() {
+            let Some(in_day) = self.first(collection, kind, 2, next_day, u64::MAX).await? else {
+                return Ok(None);
+            };
+            let first_hour = in_day.saturating_mul(day / hour);
+            in_hour = self
+                .first(
+                    collection,
+                    kind,
+                    1,
+                    first_hour,
+                    first_hour.saturating_add(day / hour),
+                )
+                .await?;
+        }
+        let Some(in_hour) = in_hour else {
+            return Ok(None);
+        };
+        let second = in_hour.saturating_mul(hour);
+        self.first(collection, kind, 0, second, second.saturating_add(hour))
+            .await
+    }
+
+    async fn next_expiry(
+        &self,
+        collection: &Collection,
+        inherits: bool,
+        own: bool,
+    ) -> Result<Option<Millis>> {
+        let after = |cut: Option<Secs>| cut.map_or(0, |cut| cut.0.saturating_add(1));
+        let written = match collection.policy.setting {
+            Setting::OnWithDefault(life) if inherits => {
+                let from = after(collection.policy.dead_written(self.now()));
+                let second = self
+                    .first_second(collection, TallyKind::Written, from)
+                    .await?;
+                second.map(|second| Secs(second).plus(life).millis())
+            }
+            Setting::OnWithDefault(_) | Setting::On | Setting::Off => None,
+        };
+        let due = match collection.policy.setting {
+            Setting::On | Setting::OnWithDefault(_) if own => {
+                let from = after(collection.policy.dead_due(self.now()));
+                self.first_second(collection, TallyKind::Due, from)
+                    .await?
+                    .map(|second| Secs(second).millis())
+            }
+            Setting::On | Setting::OnWithDefault(_) | Setting::Off => None,
+        };
+        Ok([written, due].into_iter().flatten().min())
+    }
+
+    /// When the longest dead of the unpurged died.
+    async fn oldest(&self, collection: &Collection) -> Result<Option<Millis>> {
+        let due = self.first_second(collection, TallyKind::Due, 0).await?;
+        let due = due.filter(|second| {
+            collection
+                .policy
+                .dead_due(self.now())
+                .is_some_and(|dead| Secs(*second) <= dead)
+        });
+        let written = self.first_second(collection, TallyKind::Written, 0).await?;
+        let written = written.filter(|second| {
+            collection
+                .policy
+                .dead_written(self.now())
+                .is_some_and(|dead| Secs(*second) <= dead)
+        });
+        let written = match collection.policy.setting {
+            Setting::OnWithDefault(life) => written.map(|second| Secs(second).plus(life).millis()),
+            Setting::Off | Setting::On => written.map(|second| Secs(second).millis()),
+        };
+        Ok([written, due.map(|second| Secs(second).millis())]
+            .into_iter()
+            .flatten()
+            .min())
+    }
+}
