@@ -99,8 +99,35 @@ impl<'v, V: View> Group<'v, V> {
         self.changes.push(Change::Put { space, key, value });
     }
 
+    /// The changes in order; additions to the same sum are one, where nothing lies between them.
     pub fn into_changes(self) -> Vec<Change> {
-        self.changes
+        let mut sums: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut folded = Vec::with_capacity(self.changes.len());
+        for change in self.changes {
+            match &change {
+                Change::Add {
+                    key, items, bytes, ..
+                } => {
+                    if let Some(Change::Add {
+                        items: i, bytes: b, ..
+                    }) = sums.get(key).and_then(|at| folded.get_mut(*at))
+                    {
+                        (*i, *b) = tally::sum((*i, *b), (*items, *bytes));
+                        continue;
+                    }
+                    sums.insert(key.clone(), folded.len());
+                }
+                Change::Put { space, .. }
+                | Change::Delete { space, .. }
+                | Change::DeleteRange { space, .. } => {
+                    if *space == Space::Tally {
+                        sums.clear();
+                    }
+                }
+            }
+            folded.push(change);
+        }
+        folded
     }
 
     /// Brings the index up to date with the changes.
@@ -189,6 +216,16 @@ impl<'v, V: View> Group<'v, V> {
 }
 
 impl Change {
+    /// Bytes of its keys and value.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Change::Put { key, value, .. } => key.len() + value.len(),
+            Change::Delete { key, .. } => key.len(),
+            Change::Add { key, .. } => key.len() + tally::BYTES,
+            Change::DeleteRange { from, to, .. } => from.len() + to.len(),
+        }
+    }
+
     fn clears(&self, in_space: Space, key: &[u8]) -> bool {
         match self {
             Change::DeleteRange { space, from, to } => {

@@ -1,0 +1,182 @@
+//! The open files: one RocksDB, its column families, and the lock on the folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rocksdb::{
+    ColumnFamily, ColumnFamilyDescriptor, DB, DEFAULT_COLUMN_FAMILY_NAME, ErrorKind, FlushOptions,
+    WriteBatch,
+};
+
+use super::lock::FolderLock;
+use super::options;
+use crate::engine::{EngineError, Space, Stamp};
+use crate::group::Mark;
+use crate::open::OpenError;
+
+/// The folder of RocksDB's files, within the folder of the store.
+const FILES: &str = "rocksdb";
+/// Where the mark stands, in the default column family, which holds nothing else.
+const MARK_KEY: &[u8] = b"mark";
+/// The first byte of the mark: the format of the engine's own data.
+const MARK_FORMAT: u8 = 1;
+const MARK_BYTES: usize = 17;
+
+/// Whatever is handed out of the database — views, slices — holds an `Arc` of this.
+pub(super) struct Database {
+    /// Lives exactly as long as `_owner`; see `open`.
+    pub db: &'static DB,
+    spaces: [&'static ColumnFamily; Space::ALL.len()],
+    _owner: Arc<DB>,
+    files: PathBuf,
+    // Declared last, so that the folder is free only once the files are closed.
+    _lock: FolderLock,
+}
+
+impl Database {
+    pub fn open(path: &Path) -> Result<Arc<Database>, OpenError> {
+        let lock = FolderLock::take(path)?;
+        let files = path.join(FILES);
+        let is_new = is_new(&files)?;
+        let cache = options::cache();
+        let families = Space::ALL
+            .iter()
+            .map(|space| (space.name(), options::family(*space, &cache)));
+        let own = (
+            DEFAULT_COLUMN_FAMILY_NAME,
+            options::family(Space::Meta, &cache),
+        );
+        let families = families
+            .chain([own])
+            .map(|(name, options)| ColumnFamilyDescriptor::new(name, options));
+        let db = DB::open_cf_descriptors(&options::database(is_new), &files, families)
+            .map_err(engine_error)?;
+        let owner = Arc::new(db);
+        // SAFETY: the reference points into the allocation of `owner`, which neither moves nor ends
+        // before the `Database` that holds it. The reference and what is borrowed through it (families,
+        // snapshots, slices) stay inside this engine, in structures that hold an `Arc<Database>` and
+        // drop it last. `DB` is only ever used through shared references.
+        #[allow(unsafe_code)]
+        let db: &'static DB = unsafe { &*Arc::as_ptr(&owner) };
+        let mut spaces = Vec::with_capacity(Space::ALL.len());
+        for space in Space::ALL {
+            let family = db.cf_handle(space.name());
+            spaces.push(
+                family
+                    .ok_or_else(|| EngineError::Corrupt(format!("{} is missing", space.name())))?,
+            );
+        }
+        let spaces = spaces
+            .try_into()
+            .map_err(|_| EngineError::Corrupt("column families are missing".to_owned()))?;
+        Ok(Arc::new(Database {
+            db,
+            spaces,
+            _owner: owner,
+            files,
+            _lock: lock,
+        }))
+    }
+
+    pub fn space(&self, space: Space) -> &'static ColumnFamily {
+        self.spaces[space as usize]
+    }
+
+    pub fn put_mark(&self, batch: &mut WriteBatch, mark: Mark) {
+        let mut value = [MARK_FORMAT; MARK_BYTES];
+        value[1..9].copy_from_slice(&mark.stamp.0.to_be_bytes());
+        value[9..].copy_from_slice(&mark.now.to_be_bytes());
+        batch.put(MARK_KEY, value);
+    }
+
+    /// Where the order and the time stood when the store was last written.
+    pub fn read_mark(&self) -> Result<Mark, EngineError> {
+        let Some(value) = self.db.get_pinned(MARK_KEY).map_err(engine_error)? else {
+            return Ok(Mark::default());
+        };
+        let damaged =
+            || EngineError::Corrupt("the mark of the newest commit is not readable".to_owned());
+        let (format, numbers) = value.split_first().ok_or_else(damaged)?;
+        if *format != MARK_FORMAT {
+            return Err(EngineError::Corrupt(format!(
+                "the store has format {format}; this program knows {MARK_FORMAT}"
+            )));
+        }
+        let both = u128::from_be_bytes(numbers.try_into().map_err(|_| damaged())?);
+        Ok(Mark {
+            stamp: Stamp((both >> 64) as u64),
+            now: both as u64,
+        })
+    }
+
+    /// Moves what is in memory to tables, so that the next start has no log to replay.
+    pub fn settle(&self) -> Result<(), EngineError> {
+        self.db.flush_wal(true).map_err(engine_error)?;
+        let default = self.db.cf_handle(DEFAULT_COLUMN_FAMILY_NAME);
+        let families: Vec<_> = self.spaces.iter().copied().chain(default).collect();
+        self.db
+            .flush_cfs_opt(
+                &families.iter().collect::<Vec<_>>(),
+                &FlushOptions::default(),
+            )
+            .map_err(engine_error)
+    }
+
+    /// The size of all files; those that vanish while being counted count nothing.
+    pub fn disk_bytes(&self) -> u64 {
+        let Ok(entries) = std::fs::read_dir(&self.files) else {
+            return 0;
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| entry.metadata().ok())
+            .map(|file| file.len())
+            .sum()
+    }
+}
+
+/// Whether there is nothing yet. RocksDB takes a folder without its CURRENT file for empty, starts
+/// afresh there and removes the tables it finds; so such a folder is refused if it holds data.
+fn is_new(files: &Path) -> Result<bool, EngineError> {
+    let failed = |error| EngineError::Io(format!("{}: {error}", files.display()));
+    if files.join("CURRENT").try_exists().map_err(failed)? {
+        return Ok(false);
+    }
+    std::fs::create_dir_all(files).map_err(failed)?;
+    for entry in std::fs::read_dir(files).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        let is_table = path.extension().is_some_and(|end| end == "sst");
+        let is_log = path.extension().is_some_and(|end| end == "log")
+            && entry.metadata().map_err(failed)?.len() > 0;
+        if is_table || is_log {
+            return Err(EngineError::Corrupt(format!(
+                "{} holds data but no CURRENT file",
+                files.display()
+            )));
+        }
+    }
+    Ok(true)
+}
+
+/// RocksDB's text already says which file; only the kind decides what a caller can do.
+pub(super) fn engine_error(error: rocksdb::Error) -> EngineError {
+    match error.kind() {
+        ErrorKind::Corruption => EngineError::Corrupt(error.into_string()),
+        ErrorKind::ShutdownInProgress => EngineError::Closed,
+        ErrorKind::NotFound
+        | ErrorKind::NotSupported
+        | ErrorKind::InvalidArgument
+        | ErrorKind::IOError
+        | ErrorKind::MergeInProgress
+        | ErrorKind::Incomplete
+        | ErrorKind::TimedOut
+        | ErrorKind::Aborted
+        | ErrorKind::Busy
+        | ErrorKind::Expired
+        | ErrorKind::TryAgain
+        | ErrorKind::CompactionTooLarge
+        | ErrorKind::ColumnFamilyDropped
+        | ErrorKind::Unknown => EngineError::Io(error.into_string()),
+    }
+}

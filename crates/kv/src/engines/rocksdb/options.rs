@@ -1,0 +1,145 @@
+//! How RocksDB is set up, and why.
+
+use std::thread::available_parallelism;
+
+use rocksdb::compaction_filter::Decision;
+use rocksdb::{
+    BlockBasedOptions, Cache, DBCompressionType, DBRecoveryMode, DataBlockIndexType, LogLevel,
+    MergeOperands, Options,
+};
+
+use crate::batch::tally;
+use crate::engine::Space;
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// Blocks of tables in memory; taken as they are read, not at the start.
+const CACHE_BYTES_MAX: usize = 256 * MIB;
+/// Writes of one space in memory before they become a table.
+const WRITE_BUFFER_BYTES: usize = 16 * MIB;
+/// The same for all spaces together.
+const WRITE_BUFFERS_BYTES_MAX: usize = 64 * MIB;
+/// The step by which write buffers take memory; small, because most spaces of a small store are idle.
+const ARENA_BLOCK_BYTES: usize = 64 * KIB;
+/// Bounds what a start after a crash has to replay.
+const LOG_BYTES_MAX: u64 = 64 * MIB as u64;
+const BLOCK_BYTES: usize = 8 * KIB;
+const TABLE_BYTES: u64 = 32 * MIB as u64;
+const LEVEL_BASE_BYTES: u64 = 128 * MIB as u64;
+const OPEN_FILES_MAX: i32 = 512;
+/// About one false alarm in a hundred.
+const BLOOM_BITS_PER_KEY: f64 = 10.0;
+/// Sums folded in the write buffer once so many additions to one key lie there in a row; a counter
+/// that every commit touches would otherwise be added up from thousands of parts at every read.
+const ADDITIONS_IN_A_ROW_MAX: usize = 8;
+const BACKGROUND_JOBS_MIN: usize = 2;
+const BACKGROUND_JOBS_MAX: usize = 6;
+/// RocksDB's diary, not the write-ahead log.
+const DIARY_BYTES_MAX: usize = MIB;
+const DIARY_FILES_MAX: usize = 2;
+/// RocksDB sets disk aside for its manifest in steps of this.
+const MANIFEST_STEP_BYTES: usize = 64 * KIB;
+const MANIFEST_BYTES_MAX: usize = 16 * MIB;
+
+/// The settings of the database as a whole.
+pub(super) fn database(is_new: bool) -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(is_new);
+    options.create_missing_column_families(true);
+
+    options.set_paranoid_checks(true);
+    // A crash may cut the last record of the log short: that one was never acknowledged, and is
+    // dropped. A record that is whole but fails its checksum is damage to acknowledged data. In
+    // RocksDB's words the first is a "corrupted tail"; despite its name this mode stops at the
+    // second, wherever in the log it lies. "Point in time" would silently end the log there, and
+    // "absolute consistency" would not start after an ordinary crash. Tests cut and damage logs.
+    options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
+    // A log that is missing, or shorter than what was synced of it when it was closed, is noticed.
+    options.set_track_and_verify_wals_in_manifest(true);
+    options.set_max_total_wal_size(LOG_BYTES_MAX);
+    options.set_db_write_buffer_size(WRITE_BUFFERS_BYTES_MAX);
+    // Only the sequencer writes. Folding sums on the way in also demands that writers take turns.
+    options.set_allow_concurrent_memtable_write(false);
+    options.set_enable_write_thread_adaptive_yield(false);
+
+    let cores = available_parallelism().map_or(BACKGROUND_JOBS_MIN, |cores| cores.get());
+    options.set_max_background_jobs(cores.clamp(BACKGROUND_JOBS_MIN, BACKGROUND_JOBS_MAX) as i32);
+    options.set_max_open_files(OPEN_FILES_MAX);
+    options.set_skip_stats_update_on_db_open(true);
+    options.set_avoid_unnecessary_blocking_io(true);
+    options.set_manifest_preallocation_size(MANIFEST_STEP_BYTES);
+    options.set_max_manifest_file_size(MANIFEST_BYTES_MAX);
+    // Writes of tables are spread over time instead of meeting the fsync of a commit all at once.
+    options.set_bytes_per_sync(MIB as u64);
+
+    options.set_log_level(LogLevel::Warn);
+    options.set_max_log_file_size(DIARY_BYTES_MAX);
+    options.set_keep_log_file_num(DIARY_FILES_MAX);
+    options.set_stats_dump_period_sec(0);
+    options.set_stats_persist_period_sec(0);
+    options
+}
+
+/// One cache for all spaces.
+pub(super) fn cache() -> Cache {
+    Cache::new_lru_cache(CACHE_BYTES_MAX)
+}
+
+/// The settings of one space.
+pub(super) fn family(space: Space, cache: &Cache) -> Options {
+    let mut tables = BlockBasedOptions::default();
+    tables.set_block_cache(cache);
+    tables.set_block_size(BLOCK_BYTES);
+    tables.set_format_version(6);
+    tables.set_cache_index_and_filter_blocks(true);
+    tables.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    match space {
+        // Asked for by key, and often in vain: an id that may be free, a value that may be unique.
+        Space::Items | Space::Unique => {
+            tables.set_bloom_filter(BLOOM_BITS_PER_KEY, false);
+            tables.set_optimize_filters_for_memory(true);
+            tables.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+        }
+        Space::Meta
+        | Space::Log
+        | Space::Versions
+        | Space::Due
+        | Space::Index
+        | Space::Order
+        | Space::Tally => {}
+    }
+
+    let mut options = Options::default();
+    options.set_block_based_table_factory(&tables);
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+    options.set_arena_block_size(ARENA_BLOCK_BYTES);
+    options.set_target_file_size_base(TABLE_BYTES);
+    options.set_max_bytes_for_level_base(LEVEL_BASE_BYTES);
+    options.set_level_compaction_dynamic_level_bytes(true);
+    // Young tables are rewritten soon, so they are packed quickly; old ones tightly.
+    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_bottommost_compression_type(DBCompressionType::Zstd);
+    if space == Space::Tally {
+        options.set_merge_operator_associative("lapsedb.tally", add);
+        options.set_max_successive_merges(ADDITIONS_IN_A_ROW_MAX);
+        options.set_compaction_filter("lapsedb.tally.zeros", |_, _, value| {
+            // Readers take zeros for absence already; this gives their room back.
+            if *value == [0; tally::BYTES] {
+                Decision::Remove
+            } else {
+                Decision::Keep
+            }
+        });
+    }
+    options
+}
+
+/// `None` tells RocksDB that a part is damaged.
+fn add(_key: &[u8], old: Option<&[u8]>, parts: &MergeOperands) -> Option<Vec<u8>> {
+    let mut sum = old.map_or(Some((0, 0)), tally::decode)?;
+    for part in parts {
+        sum = tally::sum(sum, tally::decode(part)?);
+    }
+    Some(tally::encode(sum.0, sum.1).to_vec())
+}
