@@ -5,6 +5,7 @@
 
 pub mod bson;
 pub mod cosmos_binary;
+mod extended;
 pub mod json;
 pub mod number;
 pub mod order;

@@ -1,0 +1,193 @@
+//! Relaxed extended JSON for the kinds of value that only BSON has.
+//!
+//! Both writers, the one from a tree and the one from bytes, print through these functions, so
+//! that they cannot differ.
+
+use crate::number::{write_i64, write_u64};
+use crate::text::{BASE64, write_base64, write_hex, write_quoted};
+
+const MILLIS_PER_DAY: i64 = 86_400_000;
+
+/// The times that can be printed as a date of four-digit years: 0000-01-01 to 9999-12-31.
+const DATE_MILLIS_MIN: i64 = -62_167_219_200_000;
+const DATE_MILLIS_MAX: i64 = 253_402_300_799_999;
+
+pub(crate) fn write_date(millis: i64, out: &mut Vec<u8>) {
+    if !(DATE_MILLIS_MIN..=DATE_MILLIS_MAX).contains(&millis) {
+        out.extend_from_slice(b"{\"$date\":{\"$numberLong\":\"");
+        write_i64(millis, out);
+        out.extend_from_slice(b"\"}}");
+        return;
+    }
+    let (days, rest) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY) as u64);
+    let (year, month, day) = civil(days);
+    out.extend_from_slice(b"{\"$date\":\"");
+    write_padded(year, 4, out);
+    for part in [month, day] {
+        out.push(b'-');
+        write_padded(part, 2, out);
+    }
+    for (sign, part) in [(b'T', rest / 3_600_000), (b':', rest / 60_000 % 60), (b':', rest / 1000 % 60)] {
+        out.push(sign);
+        write_padded(part, 2, out);
+    }
+    if !rest.is_multiple_of(1000) {
+        out.push(b'.');
+        write_padded(rest % 1000, 3, out);
+    }
+    out.extend_from_slice(b"Z\"}");
+}
+
+fn write_padded(n: u64, width: u32, out: &mut Vec<u8>) {
+    for place in (0..width).rev() {
+        out.push(b'0' + (n / 10u64.pow(place) % 10) as u8);
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01, for years 0 to 9999.
+///
+/// The year is taken to begin in March, so that the odd day of leap years comes last; then the
+/// months' lengths follow one straight line, and 400 years always have the same number of days.
+fn civil(days: i64) -> (u64, u64, u64) {
+    const DAYS_PER_ERA: u64 = 146_097;
+    // Counted from 1 March of the year -400, which is before all that is asked for.
+    let days = (days + 719_468) as u64 + DAYS_PER_ERA;
+    let (era, day_of_era) = (days / DAYS_PER_ERA, days % DAYS_PER_ERA);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2) - 400;
+    (year, month, day)
+}
+
+pub(crate) fn write_object_id(id: &[u8; 12], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$oid\":\"");
+    write_hex(id, out);
+    out.extend_from_slice(b"\"}");
+}
+
+pub(crate) fn write_binary(subtype: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$binary\":{\"base64\":\"");
+    write_base64(bytes, BASE64, out);
+    out.extend_from_slice(b"\",\"subType\":\"");
+    write_hex(&[subtype], out);
+    out.extend_from_slice(b"\"}}");
+}
+
+pub(crate) fn write_timestamp(stamp: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$timestamp\":{\"t\":");
+    write_u64(stamp >> 32, out);
+    out.extend_from_slice(b",\"i\":");
+    write_u64(stamp & 0xFFFF_FFFF, out);
+    out.extend_from_slice(b"}}");
+}
+
+pub(crate) fn write_regex(pattern: &str, options: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$regularExpression\":{\"pattern\":");
+    write_quoted(pattern, out);
+    out.extend_from_slice(b",\"options\":");
+    write_quoted(options, out);
+    out.extend_from_slice(b"}}");
+}
+
+pub(crate) fn write_code(code: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$code\":");
+    write_quoted(code, out);
+    out.push(b'}');
+}
+
+/// Opens code with scope; the caller prints the scope as an object and then one more `}`.
+pub(crate) fn open_code_with_scope(code: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$code\":");
+    write_quoted(code, out);
+    out.extend_from_slice(b",\"$scope\":");
+}
+
+pub(crate) fn write_symbol(symbol: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$symbol\":");
+    write_quoted(symbol, out);
+    out.push(b'}');
+}
+
+pub(crate) fn write_db_pointer(ns: &str, id: &[u8; 12], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$dbPointer\":{\"$ref\":");
+    write_quoted(ns, out);
+    out.extend_from_slice(b",\"$id\":");
+    write_object_id(id, out);
+    out.extend_from_slice(b"}}");
+}
+
+pub(crate) fn write_min_key(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$minKey\":1}");
+}
+
+pub(crate) fn write_max_key(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$maxKey\":1}");
+}
+
+pub(crate) fn write_decimal128(bytes: &[u8; 16], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"$numberDecimal\":\"");
+    write_decimal128_text(u128::from_le_bytes(*bytes), out);
+    out.extend_from_slice(b"\"}");
+}
+
+/// 34 digits is the most a decimal128 holds; bit patterns beyond that mean zero.
+const COEFFICIENT_MAX: u128 = 9_999_999_999_999_999_999_999_999_999_999_999;
+
+/// What is added to the exponent to store it without a sign.
+const EXPONENT_BIAS: i64 = 6176;
+
+/// Prints IEEE 754-2008 decimal128 in its binary integer form, as the standard's to-scientific-string
+/// does: digits are kept as they are, so `1.0` and `1.00` stay apart.
+fn write_decimal128_text(bits: u128, out: &mut Vec<u8>) {
+    let negative = bits >> 127 == 1;
+    let combination = (bits >> 122) & 0x1F;
+    if combination == 0x1F {
+        out.extend_from_slice(b"NaN");
+        return;
+    }
+    if negative {
+        out.push(b'-');
+    }
+    if combination == 0x1E {
+        out.extend_from_slice(b"Infinity");
+        return;
+    }
+    // Two leading ones move the exponent two bits down and imply a coefficient beyond the limit.
+    let (exponent, coefficient) = match combination >> 3 == 3 {
+        true => ((bits >> 111) & 0x3FFF, 0),
+        false => ((bits >> 113) & 0x3FFF, bits & ((1 << 113) - 1)),
+    };
+    let exponent = exponent as i64 - EXPONENT_BIAS;
+    let coefficient = if coefficient > COEFFICIENT_MAX { 0 } else { coefficient };
+    let digits = coefficient.to_string();
+    let length = digits.len() as i64;
+    let scientific = exponent + length - 1;
+    if exponent > 0 || scientific < -6 {
+        let (first, rest) = digits.split_at(1);
+        out.extend_from_slice(first.as_bytes());
+        if !rest.is_empty() {
+            out.push(b'.');
+            out.extend_from_slice(rest.as_bytes());
+        }
+        out.push(b'E');
+        out.push(if scientific < 0 { b'-' } else { b'+' });
+        write_u64(scientific.unsigned_abs(), out);
+        return;
+    }
+    let whole = length + exponent;
+    if whole > 0 {
+        let (whole, fraction) = digits.split_at(whole as usize);
+        out.extend_from_slice(whole.as_bytes());
+        if !fraction.is_empty() {
+            out.push(b'.');
+            out.extend_from_slice(fraction.as_bytes());
+        }
+    } else {
+        out.extend_from_slice(b"0.");
+        out.extend(std::iter::repeat_n(b'0', whole.unsigned_abs() as usize));
+        out.extend_from_slice(digits.as_bytes());
+    }
+}

@@ -1,0 +1,349 @@
+//! The strict parser. Strings are found by runs, containers are collected on one shared stack and
+//! copied out once their size is known, and recursion is bounded by the depth limit.
+
+use super::{
+    DEPTH_CEILING, JsonError, JsonErrorKind as Kind, Limits, is_refused, settle_duplicates,
+};
+use crate::text::{Until, plain_run};
+use crate::{Object, Str, Value, number};
+
+/// The error is boxed so that the good case stays as small as a value.
+type Step<T> = Result<T, Box<JsonError>>;
+
+pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, JsonError> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            return Err(JsonError::in_text(Kind::InvalidUtf8, bytes, error.valid_up_to()));
+        }
+    };
+    let mut parser = Parser {
+        text,
+        bytes,
+        at: 0,
+        depth: 0,
+        depth_max: limits.depth_max.min(DEPTH_CEILING),
+        refused: limits.duplicates_refused,
+        members: Vec::new(),
+        elements: Vec::new(),
+        unescaped: String::new(),
+    };
+    parser.document().map_err(|error| *error)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+    depth_max: usize,
+    refused: &'static [&'static str],
+    /// Members of all objects that are open, the innermost last.
+    members: Vec<(Str, Value)>,
+    /// Elements of all arrays that are open, the innermost last.
+    elements: Vec<Value>,
+    /// The string being unescaped; kept to spare an allocation each.
+    unescaped: String,
+}
+
+impl Parser<'_> {
+    fn document(&mut self) -> Step<Value> {
+        let value = self.value()?;
+        match self.next_sign() {
+            None => Ok(value),
+            Some(_) => self.fail(Kind::TrailingData),
+        }
+    }
+
+    #[cold]
+    fn fail<T>(&self, kind: Kind) -> Step<T> {
+        Err(Box::new(JsonError::in_text(kind, self.bytes, self.at)))
+    }
+
+    /// Fails over whatever stands here, be it a byte or the end.
+    #[cold]
+    fn fail_here<T>(&self) -> Step<T> {
+        match self.bytes.get(self.at) {
+            Some(byte) => self.fail(Kind::UnexpectedByte(*byte)),
+            None => self.fail(Kind::UnexpectedEnd),
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Passes over white space; the byte that follows is not taken.
+    #[inline]
+    fn next_sign(&mut self) -> Option<u8> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                other => return other,
+            }
+        }
+    }
+
+    fn value(&mut self) -> Step<Value> {
+        match self.next_sign() {
+            Some(b'"') => Ok(Value::String(self.string()?)),
+            Some(b'{') => self.object(),
+            Some(b'[') => self.array(),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal("true", Value::Bool(true)),
+            Some(b'f') => self.literal("false", Value::Bool(false)),
+            Some(b'n') => self.literal("null", Value::Null),
+            _ => self.fail_here(),
+        }
+    }
+
+    fn literal(&mut self, word: &str, value: Value) -> Step<Value> {
+        for expected in word.bytes() {
+            if self.peek() != Some(expected) {
+                return self.fail_here();
+            }
+            self.at += 1;
+        }
+        Ok(value)
+    }
+
+    /// Steps over an opening bracket into one more level.
+    fn enter(&mut self) -> Step<()> {
+        if self.depth >= self.depth_max {
+            return self.fail(Kind::TooDeep);
+        }
+        self.depth += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Steps over a closing bracket.
+    fn leave(&mut self) {
+        self.depth -= 1;
+        self.at += 1;
+    }
+
+    fn array(&mut self) -> Step<Value> {
+        self.enter()?;
+        if self.next_sign() == Some(b']') {
+            self.leave();
+            return Ok(Value::Array(Vec::new()));
+        }
+        let start = self.elements.len();
+        loop {
+            let element = self.value()?;
+            self.elements.push(element);
+            match self.next_sign() {
+                Some(b',') => self.at += 1,
+                Some(b']') => break,
+                _ => return self.fail_here(),
+            }
+        }
+        self.leave();
+        Ok(Value::Array(self.elements.drain(start..).collect()))
+    }
+
+    fn object(&mut self) -> Step<Value> {
+        self.enter()?;
+        if self.next_sign() == Some(b'}') {
+            self.leave();
+            return Ok(Value::Object(Object::new()));
+        }
+        let start = self.members.len();
+        loop {
+            let name = self.name(start)?;
+            let value = self.value()?;
+            self.members.push((name, value));
+            match self.next_sign() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break,
+                _ => return self.fail_here(),
+            }
+        }
+        self.leave();
+        settle_duplicates(&mut self.members, start);
+        Ok(Value::Object(self.members.drain(start..).collect()))
+    }
+
+    /// A member's name and the colon after it.
+    fn name(&mut self, start: usize) -> Step<Str> {
+        if self.next_sign() != Some(b'"') {
+            return self.fail_here();
+        }
+        let begin = self.at;
+        let name = self.string()?;
+        if self.depth == 1 && is_refused(&name, self.refused, &self.members[start..]) {
+            self.at = begin;
+            return self.fail(Kind::Duplicate(name));
+        }
+        if self.next_sign() != Some(b':') {
+            return self.fail_here();
+        }
+        self.at += 1;
+        Ok(name)
+    }
+
+    /// A string; the opening quote is known to stand here.
+    fn string(&mut self) -> Step<Str> {
+        self.at += 1;
+        let begin = self.at;
+        self.at += plain_run(&self.bytes[begin..], Until::Special);
+        if self.peek() == Some(b'"') {
+            let text = Str::new(&self.text[begin..self.at]);
+            self.at += 1;
+            return Ok(text);
+        }
+        self.string_with_escapes(begin)
+    }
+
+    fn string_with_escapes(&mut self, begin: usize) -> Step<Str> {
+        let mut unescaped = std::mem::take(&mut self.unescaped);
+        unescaped.clear();
+        unescaped.push_str(&self.text[begin..self.at]);
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => unescaped.push(self.escape()?),
+                Some(_) => return self.fail(Kind::ControlCharacter),
+                None => return self.fail(Kind::UnexpectedEnd),
+            }
+            let begin = self.at;
+            self.at += plain_run(&self.bytes[begin..], Until::Special);
+            unescaped.push_str(&self.text[begin..self.at]);
+        }
+        self.at += 1;
+        let text = Str::new(&unescaped);
+        self.unescaped = unescaped;
+        Ok(text)
+    }
+
+    /// One escape; the backslash is known to stand here.
+    fn escape(&mut self) -> Step<char> {
+        let Some(sign) = self.bytes.get(self.at + 1) else {
+            self.at += 1;
+            return self.fail(Kind::UnexpectedEnd);
+        };
+        let plain = match sign {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => return self.unicode_escape(),
+            _ => return self.fail(Kind::InvalidEscape),
+        };
+        self.at += 2;
+        Ok(plain)
+    }
+
+    /// `\uXXXX`, or two of them that make one character.
+    fn unicode_escape(&mut self) -> Step<char> {
+        let begin = self.at;
+        let first = self.code_unit()?;
+        if let Some(plain) = char::from_u32(first) {
+            return Ok(plain);
+        }
+        let is_high = (0xD800..0xDC00).contains(&first);
+        if is_high && self.bytes[self.at..].starts_with(b"\\u") {
+            let second = self.code_unit()?;
+            if (0xDC00..0xE000).contains(&second) {
+                let pair = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+                if let Some(astral) = char::from_u32(pair) {
+                    return Ok(astral);
+                }
+            }
+        }
+        self.at = begin;
+        self.fail(Kind::LoneSurrogate)
+    }
+
+    /// The four hexadecimal digits of a `\u` escape that is known to stand here.
+    fn code_unit(&mut self) -> Step<u32> {
+        let digits = self.bytes.get(self.at + 2..self.at + 6).unwrap_or_default();
+        if digits.len() < 4 && digits.iter().all(u8::is_ascii_hexdigit) {
+            self.at = self.bytes.len();
+            return self.fail(Kind::UnexpectedEnd);
+        }
+        let mut unit = 0;
+        for digit in digits {
+            match char::from(*digit).to_digit(16) {
+                Some(value) => unit = unit << 4 | value,
+                None => return self.fail(Kind::InvalidEscape),
+            }
+        }
+        self.at += 6;
+        Ok(unit)
+    }
+
+    /// A number; its sign or first digit is known to stand here.
+    fn number(&mut self) -> Step<Value> {
+        let begin = self.at;
+        let negative = self.peek() == Some(b'-');
+        self.at += usize::from(negative);
+        let digits_begin = self.at;
+        let mut whole: u64 = 0;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            // More digits than fit are read again below, as a double.
+            whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.at += 1;
+        }
+        let digits = self.at - digits_begin;
+        let leading_zero = digits > 1 && self.bytes[digits_begin] == b'0';
+        if digits == 0 || leading_zero {
+            return self.bad_number();
+        }
+        let has_more = matches!(self.peek(), Some(b'.' | b'e' | b'E'));
+        if !has_more && digits <= SAFE_DIGITS {
+            let whole = whole as i64;
+            return Ok(number::canonical_i64(if negative { -whole } else { whole }));
+        }
+        self.fraction_and_exponent()?;
+        let parsed = self.text[begin..self.at].parse::<f64>();
+        match parsed {
+            Ok(n) if n.is_finite() => Ok(Value::number(n)),
+            Ok(_) => {
+                self.at = begin;
+                self.fail(Kind::NumberRange)
+            }
+            Err(_) => self.fail(Kind::InvalidNumber),
+        }
+    }
+
+    fn fraction_and_exponent(&mut self) -> Step<()> {
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// One digit or more.
+    fn digits(&mut self) -> Step<()> {
+        let begin = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == begin { self.bad_number() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn bad_number<T>(&self) -> Step<T> {
+        match self.peek() {
+            Some(_) => self.fail(Kind::InvalidNumber),
+            None => self.fail(Kind::UnexpectedEnd),
+        }
+    }
+}
+
+/// Integers of so many digits fit an `i64` whatever the digits are.
+const SAFE_DIGITS: usize = 18;
