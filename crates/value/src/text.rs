@@ -105,7 +105,7 @@ pub(crate) fn write_escaped(mut bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn write_escape(byte: u8, out: &mut Vec<u8>) {
+pub(crate) fn write_escape(byte: u8, out: &mut Vec<u8>) {
     let short = match byte {
         b'"' => b'"',
         b'\\' => b'\\',
