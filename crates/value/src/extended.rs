@@ -19,7 +19,10 @@ pub(crate) fn write_date(millis: i64, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\"}}");
         return;
     }
-    let (days, rest) = (millis.div_euclid(MILLIS_PER_DAY), millis.rem_euclid(MILLIS_PER_DAY) as u64);
+    let (days, rest) = (
+        millis.div_euclid(MILLIS_PER_DAY),
+        millis.rem_euclid(MILLIS_PER_DAY) as u64,
+    );
     let (year, month, day) = civil(days);
     out.extend_from_slice(b"{\"$date\":\"");
     write_padded(year, 4, out);
@@ -27,7 +30,11 @@ pub(crate) fn write_date(millis: i64, out: &mut Vec<u8>) {
         out.push(b'-');
         write_padded(part, 2, out);
     }
-    for (sign, part) in [(b'T', rest / 3_600_000), (b':', rest / 60_000 % 60), (b':', rest / 1000 % 60)] {
+    for (sign, part) in [
+        (b'T', rest / 3_600_000),
+        (b':', rest / 60_000 % 60),
+        (b':', rest / 1000 % 60),
+    ] {
         out.push(sign);
         write_padded(part, 2, out);
     }
@@ -53,11 +60,16 @@ fn civil(days: i64) -> (u64, u64, u64) {
     // Counted from 1 March of the year -400, which is before all that is asked for.
     let days = (days + 719_468) as u64 + DAYS_PER_ERA;
     let (era, day_of_era) = (days / DAYS_PER_ERA, days % DAYS_PER_ERA);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let march_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
     let year = era * 400 + year_of_era + u64::from(month <= 2) - 400;
     (year, month, day)
 }
@@ -161,7 +173,11 @@ fn write_decimal128_text(bits: u128, out: &mut Vec<u8>) {
         false => ((bits >> 113) & 0x3FFF, bits & ((1 << 113) - 1)),
     };
     let exponent = exponent as i64 - EXPONENT_BIAS;
-    let coefficient = if coefficient > COEFFICIENT_MAX { 0 } else { coefficient };
+    let coefficient = if coefficient > COEFFICIENT_MAX {
+        0
+    } else {
+        coefficient
+    };
     let digits = coefficient.to_string();
     let length = digits.len() as i64;
     let scientific = exponent + length - 1;

@@ -23,7 +23,10 @@ pub const DEPTH_CEILING: usize = 256;
 
 impl Limits {
     /// 128 levels, as the service allows, and no names refused.
-    pub const DEFAULT: Limits = Limits { depth_max: 128, duplicates_refused: &[] };
+    pub const DEFAULT: Limits = Limits {
+        depth_max: 128,
+        duplicates_refused: &[],
+    };
 }
 
 impl Default for Limits {
@@ -86,7 +89,11 @@ impl JsonError {
 
     /// Binary JSON has no lines.
     pub(crate) fn in_binary(kind: JsonErrorKind, offset: usize) -> JsonError {
-        JsonError { kind, offset, line: 0 }
+        JsonError {
+            kind,
+            offset,
+            line: 0,
+        }
     }
 }
 
@@ -95,7 +102,11 @@ impl fmt::Display for JsonErrorKind {
         match self {
             JsonErrorKind::UnexpectedEnd => f.write_str("The JSON ends too early"),
             JsonErrorKind::UnexpectedByte(byte) if byte.is_ascii_graphic() => {
-                write!(f, "The character '{}' cannot stand here in JSON", char::from(*byte))
+                write!(
+                    f,
+                    "The character '{}' cannot stand here in JSON",
+                    char::from(*byte)
+                )
             }
             JsonErrorKind::UnexpectedByte(byte) => {
                 write!(f, "The byte 0x{byte:02X} cannot stand here in JSON")

@@ -28,7 +28,11 @@ pub fn canonical(n: f64) -> Value {
 
 /// The integer as the double that NoSQL means by it, in its canonical kind.
 pub fn canonical_i64(n: i64) -> Value {
-    if n.unsigned_abs() <= INTEGER_MAX.unsigned_abs() { from_small(n) } else { canonical(n as f64) }
+    if n.unsigned_abs() <= INTEGER_MAX.unsigned_abs() {
+        from_small(n)
+    } else {
+        canonical(n as f64)
+    }
 }
 
 fn from_small(whole: i64) -> Value {

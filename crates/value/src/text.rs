@@ -147,7 +147,12 @@ pub(crate) fn write_base64(bytes: &[u8], alphabet: &[u8; 64], out: &mut Vec<u8>)
     let (triples, rest) = bytes.as_chunks::<3>();
     for [a, b, c] in triples {
         let bits = u32::from(*a) << 16 | u32::from(*b) << 8 | u32::from(*c);
-        out.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)]);
+        out.extend_from_slice(&[
+            digit(bits >> 18),
+            digit(bits >> 12),
+            digit(bits >> 6),
+            digit(bits),
+        ]);
     }
     match rest {
         [a] => {
@@ -174,7 +179,11 @@ mod tests {
                 for byte in 0..=255u8 {
                     let mut text = vec![b'x'; length];
                     text[place] = byte;
-                    let special = if is_stop::<false>(byte) { place } else { length };
+                    let special = if is_stop::<false>(byte) {
+                        place
+                    } else {
+                        length
+                    };
                     let wide = if is_stop::<true>(byte) { place } else { length };
                     assert_eq!(plain_run(&text, Until::Special), special);
                     assert_eq!(plain_run(&text, Until::SpecialOrWide), wide);
@@ -186,16 +195,28 @@ mod tests {
     /// A stop must not hide or move an earlier or later one.
     #[test]
     fn the_first_of_two_stops_ends_the_run() {
-        let interesting = [0x00, 0x1F, 0x20, 0x21, b'"', 0x23, b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xFF];
+        let interesting = [
+            0x00, 0x1F, 0x20, 0x21, b'"', 0x23, b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xFF,
+        ];
         for first in interesting {
             for second in interesting {
                 for (a, b) in [(0, 1), (1, 2), (0, 7), (6, 7), (7, 8), (3, 40), (39, 40)] {
                     let mut text = vec![b'x'; 48];
                     text[a] = first;
                     text[b] = second;
-                    let expected = text.iter().position(|byte| is_stop::<false>(*byte)).unwrap_or(48);
-                    assert_eq!(plain_run(&text, Until::Special), expected, "{first} {second} {a} {b}");
-                    let expected = text.iter().position(|byte| is_stop::<true>(*byte)).unwrap_or(48);
+                    let expected = text
+                        .iter()
+                        .position(|byte| is_stop::<false>(*byte))
+                        .unwrap_or(48);
+                    assert_eq!(
+                        plain_run(&text, Until::Special),
+                        expected,
+                        "{first} {second} {a} {b}"
+                    );
+                    let expected = text
+                        .iter()
+                        .position(|byte| is_stop::<true>(*byte))
+                        .unwrap_or(48);
                     assert_eq!(plain_run(&text, Until::SpecialOrWide), expected);
                 }
             }
@@ -204,7 +225,13 @@ mod tests {
 
     #[test]
     fn base64_has_padding() {
-        for (bytes, expected) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (bytes, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
             let mut out = Vec::new();
             write_base64(bytes.as_bytes(), BASE64, &mut out);
             assert_eq!(out, expected.as_bytes());

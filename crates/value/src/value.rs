@@ -284,12 +284,18 @@ impl Object {
 
     /// The member of that name, the first one if BSON brought several.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
     }
 
     /// The member of that name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
-        self.0.iter_mut().find(|(key, _)| key == name).map(|(_, value)| value)
+        self.0
+            .iter_mut()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
     }
 
     /// Whether there is a member of that name.
@@ -326,7 +332,9 @@ impl Object {
     }
 
     /// The members in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Str, &Value)> + DoubleEndedIterator + Clone {
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (&Str, &Value)> + DoubleEndedIterator + Clone {
         self.0.iter().map(|(key, value)| (key, value))
     }
 

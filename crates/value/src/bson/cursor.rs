@@ -20,12 +20,20 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Cursor<'a> {
-        Cursor { bytes, at: 0, end: bytes.len(), depth: 0 }
+        Cursor {
+            bytes,
+            at: 0,
+            end: bytes.len(),
+            depth: 0,
+        }
     }
 
     #[cold]
     pub(super) fn fail<T>(&self, kind: Kind) -> Step<T> {
-        Err(BsonError { kind, offset: self.at })
+        Err(BsonError {
+            kind,
+            offset: self.at,
+        })
     }
 
     /// What is left to read.
@@ -111,7 +119,10 @@ impl<'a> Cursor<'a> {
         let bytes = self.c_bytes()?;
         match name_text(bytes) {
             Some(text) => Ok(text),
-            None => Err(BsonError { kind: Kind::InvalidUtf8, offset: begin }),
+            None => Err(BsonError {
+                kind: Kind::InvalidUtf8,
+                offset: begin,
+            }),
         }
     }
 
@@ -132,8 +143,10 @@ impl<'a> Cursor<'a> {
     pub(super) fn string(&mut self) -> Step<&'a str> {
         let begin = self.at;
         let bytes = self.string_bytes()?;
-        std::str::from_utf8(bytes)
-            .map_err(|_| BsonError { kind: Kind::InvalidUtf8, offset: begin })
+        std::str::from_utf8(bytes).map_err(|_| BsonError {
+            kind: Kind::InvalidUtf8,
+            offset: begin,
+        })
     }
 
     /// Subtype and bytes of binary data; the repeated length of the old subtype is taken off.
@@ -167,7 +180,11 @@ impl<'a> Cursor<'a> {
         let end = begin.checked_add(length).filter(|end| *end <= self.end);
         match end {
             Some(end) if length >= DOCUMENT_BYTES_MIN && self.bytes[end - 1] == 0 => {
-                let inner = Cursor { end: end - 1, depth: self.depth + 1, ..*self };
+                let inner = Cursor {
+                    end: end - 1,
+                    depth: self.depth + 1,
+                    ..*self
+                };
                 self.at = end;
                 Ok(inner)
             }

@@ -59,7 +59,11 @@ impl<'a> Raw<'a> {
         match self.kind {
             kind::INT32 => cursor.i32().ok().map(i64::from),
             kind::INT64 => cursor.i64().ok(),
-            kind::DOUBLE => cursor.array().ok().map(f64::from_le_bytes).and_then(number::to_i64_exact),
+            kind::DOUBLE => cursor
+                .array()
+                .ok()
+                .map(f64::from_le_bytes)
+                .and_then(number::to_i64_exact),
             _ => None,
         }
     }
@@ -70,7 +74,10 @@ impl<'a> Raw<'a> {
 ///
 /// Only what is passed over is checked, and only for its lengths.
 pub fn find<'a>(bytes: &'a [u8], path: &[&str]) -> Result<Option<Raw<'a>>, BsonError> {
-    let mut found = Raw { kind: kind::DOCUMENT, bytes };
+    let mut found = Raw {
+        kind: kind::DOCUMENT,
+        bytes,
+    };
     let mut cursor = Cursor::new(bytes);
     for name in path {
         if found.kind != kind::DOCUMENT {
@@ -95,7 +102,13 @@ fn find_member<'a>(mut cursor: Cursor<'a>, name: &str) -> Step<Option<(Cursor<'a
         cursor.skip(of_kind)?;
         if of_kind != kind::UNDEFINED && is_name(stored, name) {
             let bytes = &rest[..cursor.at - inside.at];
-            return Ok(Some((inside, Raw { kind: of_kind, bytes })));
+            return Ok(Some((
+                inside,
+                Raw {
+                    kind: of_kind,
+                    bytes,
+                },
+            )));
         }
     }
     Ok(None)

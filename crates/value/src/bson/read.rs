@@ -51,7 +51,10 @@ pub(super) fn value(of_kind: u8, cursor: &mut Cursor<'_>) -> Step<Value> {
         kind::ARRAY => Value::Array(array(cursor.document()?)?),
         kind::BINARY => {
             let (subtype, bytes) = cursor.binary()?;
-            Value::Binary { subtype, bytes: bytes.to_vec() }
+            Value::Binary {
+                subtype,
+                bytes: bytes.to_vec(),
+            }
         }
         kind::UNDEFINED => Value::Undefined,
         kind::OBJECT_ID => Value::ObjectId(cursor.array()?),
@@ -65,7 +68,10 @@ pub(super) fn value(of_kind: u8, cursor: &mut Cursor<'_>) -> Step<Value> {
         }
         kind::DB_POINTER => {
             let ns = Box::new(Str::new(cursor.string()?));
-            Value::DbPointer { ns, id: cursor.array()? }
+            Value::DbPointer {
+                ns,
+                id: cursor.array()?,
+            }
         }
         kind::CODE => Value::Code(Str::new(cursor.string()?)),
         kind::SYMBOL => Value::Symbol(Str::new(cursor.string()?)),

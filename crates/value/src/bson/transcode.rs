@@ -66,7 +66,12 @@ fn name(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Step<()> {
     let bytes = cursor.c_bytes()?;
     match name_text(bytes) {
         Some(name) => text::write_escaped(name.as_bytes(), out),
-        None => return Err(BsonError { kind: BsonErrorKind::InvalidUtf8, offset: begin }),
+        None => {
+            return Err(BsonError {
+                kind: BsonErrorKind::InvalidUtf8,
+                offset: begin,
+            });
+        }
     }
     Ok(())
 }
@@ -129,7 +134,10 @@ fn string(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Step<()> {
             Some(_) => {
                 let rest = &bytes[run..];
                 if std::str::from_utf8(rest).is_err() {
-                    return Err(BsonError { kind: BsonErrorKind::InvalidUtf8, offset: begin });
+                    return Err(BsonError {
+                        kind: BsonErrorKind::InvalidUtf8,
+                        offset: begin,
+                    });
                 }
                 text::write_escaped(rest, out);
                 break;

@@ -14,7 +14,11 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, JsonError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            return Err(JsonError::in_text(Kind::InvalidUtf8, bytes, error.valid_up_to()));
+            return Err(JsonError::in_text(
+                Kind::InvalidUtf8,
+                bytes,
+                error.valid_up_to(),
+            ));
         }
     };
     let mut parser = Parser {
@@ -333,7 +337,11 @@ impl Parser<'_> {
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == begin { self.bad_number() } else { Ok(()) }
+        if self.at == begin {
+            self.bad_number()
+        } else {
+            Ok(())
+        }
     }
 
     #[cold]
