@@ -8,6 +8,9 @@ mod engines;
 mod group;
 mod open;
 mod sequencer;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod suite;
 
 pub use batch::{
     Batch, Check, Expect, FILL_BYTES, Fill, ORDINAL_BITS, ORDINALS_MAX, Op, Template, ordinal,

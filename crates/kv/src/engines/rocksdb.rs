@@ -102,7 +102,11 @@ impl Engine for Rocksdb {
         // Stopping the reclaimer stops RocksDB's background work too, so settling comes first.
         let settled = self.sequencer.backend().database.settle();
         self.reclaimer.stop();
-        settled
+        match settled {
+            // It was closed before.
+            Err(EngineError::Closed) => Ok(()),
+            other => other,
+        }
     }
 
     fn disk_bytes(&self) -> u64 {
