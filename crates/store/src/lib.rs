@@ -28,7 +28,7 @@ pub use error::{Result, StoreError};
 pub use keys::{CollectionId, ItemKey};
 pub use open::{OpenError, OpenOptions, Place};
 pub use purger::Purged;
-pub use txn::{Done, Found, Refused, Txn};
+pub use txn::{Done, Found, Refused, Txn, Written};
 pub use usage::{Tally, Usage};
 pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, View};
 
@@ -50,6 +50,7 @@ pub struct MetaChange {
     delete_prefixes: Vec<Vec<u8>>,
     drops: Vec<CollectionId>,
     next: Option<u32>,
+    not_after: Option<Millis>,
 }
 
 impl MetaChange {
@@ -82,6 +83,12 @@ impl MetaChange {
             self.delete_prefix(keys::meta_owned(kind, u64::from(cid.0)));
         }
         self.drops.push(cid);
+        self
+    }
+
+    /// Commits only before this instant: what was computed for a second must not land in the next one.
+    pub fn not_after(&mut self, limit: Millis) -> &mut MetaChange {
+        self.not_after = Some(limit);
         self
     }
 
@@ -152,6 +159,9 @@ impl Store {
             epoch => Expect::StartsWith(epoch.to_be_bytes().to_vec()),
         };
         batch.check(Space::Meta, keys::EPOCH, expect);
+        if let Some(limit) = change.not_after {
+            batch.not_after(limit.0);
+        }
         let mut epoch = Template::with_capacity(8);
         epoch.fill(Fill::Stamp);
         batch.put(Space::Meta, Template::from(keys::EPOCH), epoch);
