@@ -67,6 +67,7 @@ impl Entries {
         partition: &PartitionKey,
         record: &Record,
         document: &Object,
+        stems: Vec<Vec<u8>>,
     ) -> Entries {
         let cid = collection.cid;
         let due = match record.ttl {
@@ -87,7 +88,7 @@ impl Entries {
             due,
             tally: [tally(0), tally(1), tally(2)],
             unique: unique_keys(collection, partition, document),
-            index: index_stems(collection, document),
+            index: stems,
         }
     }
 
@@ -250,7 +251,7 @@ pub(crate) fn unique_ordinal(entry: &[u8]) -> Result<u64> {
 }
 
 /// The index keys of a document without their ordinal, sorted.
-fn index_stems(collection: &Collection, document: &Object) -> Vec<Vec<u8>> {
+pub(crate) fn index_stems(collection: &Collection, document: &Object) -> Vec<Vec<u8>> {
     let terms = encode::terms(&collection.index, document);
     let mut stems: Vec<_> = terms
         .iter()

@@ -17,7 +17,7 @@ use lapsedb_value::{Object, bson};
 use crate::Store;
 use crate::catalog::Collection;
 use crate::entries::{
-    Entries, put_entries, remove_entries, unique_holder, unique_key, unique_ordinal,
+    Entries, index_stems, put_entries, remove_entries, unique_holder, unique_key, unique_ordinal,
 };
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey, MetaKind, Ordinal};
@@ -48,9 +48,10 @@ enum After {
     Same,
     /// Written, as this place in the batch.
     Put {
-        document: Object,
+        document: Arc<Object>,
         ttl: ItemTtl,
         body: Vec<u8>,
+        stems: Vec<Vec<u8>>,
         index: u16,
         fresh: bool,
     },
@@ -75,6 +76,15 @@ pub struct Found {
     pub document: Object,
     /// Its header; for one written earlier in the same transaction, none yet.
     pub header: Option<Header>,
+}
+
+/// What a write puts into the store.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Bytes of the record's body.
+    pub bytes: usize,
+    /// Entries in the index.
+    pub terms: usize,
 }
 
 /// Why a write is refused.
@@ -151,7 +161,7 @@ impl<'a> Txn<'a> {
         let slot = &self.slots[slot];
         match (&slot.after, &slot.before) {
             (After::Put { document, .. }, _) => Ok(Some(Found {
-                document: document.clone(),
+                document: Object::clone(document),
                 header: None,
             })),
             (After::Same, Some(before)) if before.live => Ok(Some(Found {
@@ -170,8 +180,8 @@ impl<'a> Txn<'a> {
         &mut self,
         key: &ItemKey,
         partition: &PartitionKey,
-        document: Object,
-    ) -> Result<std::result::Result<(), Refused>> {
+        document: Arc<Object>,
+    ) -> Result<std::result::Result<Written, Refused>> {
         let slot = self.slot(key, partition).await?;
         if let Err(refused) = self.claim_unique(slot, partition, &document).await? {
             return Ok(Err(refused));
@@ -182,20 +192,26 @@ impl<'a> Txn<'a> {
         let ttl = document
             .get("ttl")
             .map_or(ItemTtl::Inherit, ItemTtl::of_value);
+        let stems = index_stems(&self.collection, &document);
         let slot = &mut self.slots[slot];
         let fresh = match &slot.after {
             After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
             After::Put { fresh, .. } => *fresh,
             After::Gone => true,
         };
+        let written = Written {
+            bytes: body.len(),
+            terms: stems.len(),
+        };
         slot.after = After::Put {
             document,
             ttl,
             body,
+            stems,
             index,
             fresh,
         };
-        Ok(Ok(()))
+        Ok(Ok(written))
     }
 
     /// Removes an item; whoever asks has seen it alive.
@@ -425,6 +441,7 @@ impl<'a> Txn<'a> {
                 document,
                 ttl,
                 body,
+                stems,
                 index,
                 fresh,
             } => {
@@ -434,7 +451,7 @@ impl<'a> Txn<'a> {
                 };
                 let record = Record::new(ttl, index, ordinal, &body);
                 let entries =
-                    Entries::of_new(&self.collection, &key, &partition, &record, &document);
+                    Entries::of_new(&self.collection, &key, &partition, &record, &document, stems);
                 Some((record, entries))
             }
         };
