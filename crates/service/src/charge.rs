@@ -1,78 +1,18 @@
-//! What requests cost, in request units. Knows no budget and no clock.
+//! What requests cost, in request units, exact to the hundredth. Knows no budget and no clock.
 //!
 //! The table is the service's published one; what lies between its rows is interpolated.
 
-use std::fmt;
-use std::iter::Sum;
-use std::ops::{Add, AddAssign};
-
-/// Request units, exact to the hundredth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Charge(u64);
-
-const HUNDRED: f64 = 100.0;
-
-impl Charge {
-    /// Nothing: what purging costs.
-    pub const ZERO: Charge = Charge(0);
-
-    /// A charge of so many hundredths of a request unit.
-    pub const fn from_hundredths(hundredths: u64) -> Charge {
-        Charge(hundredths)
-    }
-
-    /// The charge in hundredths of a request unit.
-    pub const fn hundredths(self) -> u64 {
-        self.0
-    }
-
-    /// The charge in request units.
-    pub fn as_f64(self) -> f64 {
-        self.0 as f64 / HUNDRED
-    }
-
-    /// What the same read costs under strong or bounded consistency.
-    pub const fn doubled(self) -> Charge {
-        Charge(self.0.saturating_mul(2))
-    }
-
-    /// Rounds up, so that nothing is ever free by rounding.
-    fn from_units(units: f64) -> Charge {
-        // The small step down keeps sums such as 4.95 from being rounded up by their last bit.
-        Charge((units * HUNDRED - 1e-6).ceil().max(0.0) as u64)
-    }
+/// A charge that counts: to the hundredth, rounded up, so that nothing is free by rounding.
+fn hundredths(units: f64) -> f64 {
+    // The small step down keeps sums such as 4.95 from being rounded up by their last bit.
+    ((units * 100.0 - 1e-6).ceil() / 100.0).max(0.0)
 }
 
-impl Add for Charge {
-    type Output = Charge;
-
-    fn add(self, other: Charge) -> Charge {
-        Charge(self.0.saturating_add(other.0))
-    }
-}
-
-impl AddAssign for Charge {
-    fn add_assign(&mut self, other: Charge) {
-        *self = *self + other;
-    }
-}
-
-impl Sum for Charge {
-    fn sum<I: Iterator<Item = Charge>>(charges: I) -> Charge {
-        charges.fold(Charge::ZERO, Add::add)
-    }
-}
-
-impl fmt::Display for Charge {
-    /// As clients parse it: a decimal number, without needless zeros.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, part) = (self.0 / 100, self.0 % 100);
-        match part {
-            0 => write!(f, "{whole}"),
-            part if part % 10 == 0 => write!(f, "{whole}.{}", part / 10),
-            part => write!(f, "{whole}.{part:02}"),
-        }
-    }
+/// A charge as clients parse it: a decimal number with two places at most.
+pub fn text(charge: f64) -> String {
+    let text = format!("{charge:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text.to_owned()
 }
 
 /// Size in KB, read, insert.
@@ -107,43 +47,43 @@ const PER_KB_RETURNED: f64 = 0.02;
 const LOADED_KB_MAX: f64 = 512.0;
 
 /// A point read that found nothing, and an answer that nothing has changed.
-pub const NOT_FOUND_READ: Charge = Charge(100);
+pub const NOT_FOUND_READ: f64 = 1.00;
 /// A change feed that has nothing new.
-pub const NOT_MODIFIED: Charge = Charge(100);
+pub const NOT_MODIFIED: f64 = 1.00;
 /// A request refused for what it says, or a write that found nothing or found its id taken.
-pub const FAILED: Charge = Charge(124);
+pub const FAILED: f64 = 1.24;
 /// A write refused by its precondition.
-pub const PRECONDITION_FAILED: Charge = Charge(139);
+pub const PRECONDITION_FAILED: f64 = 1.39;
 /// Reading one database, container, offer or the like.
-pub const METADATA_READ: Charge = Charge(100);
+pub const METADATA_READ: f64 = 1.00;
 /// Listing or querying such.
-pub const METADATA_LIST: Charge = Charge(200);
+pub const METADATA_LIST: f64 = 2.00;
 /// Creating, replacing or deleting such.
-pub const METADATA_WRITE: Charge = Charge(495);
+pub const METADATA_WRITE: f64 = 4.95;
 
 /// A point read of so many bytes.
-pub fn read(bytes: usize) -> Charge {
-    Charge::from_units(read_units(kb(bytes)))
+pub fn read(bytes: usize) -> f64 {
+    hundredths(read_units(kb(bytes)))
 }
 
-/// An insert of so many bytes with so many index entries. A delete costs the same.
-pub fn insert(bytes: usize, terms: usize) -> Charge {
-    Charge::from_units(insert_units(bytes, terms))
+/// An insert of so many bytes with so many index entries.
+pub fn insert(bytes: usize, terms: usize) -> f64 {
+    hundredths(insert_units(bytes, terms))
 }
 
 /// A replacement by so many bytes with so many index entries.
-pub fn replace(bytes: usize, terms: usize) -> Charge {
-    Charge::from_units(REPLACE_FACTOR * insert_units(bytes, terms))
+pub fn replace(bytes: usize, terms: usize) -> f64 {
+    hundredths(REPLACE_FACTOR * insert_units(bytes, terms))
 }
 
 /// A patch that results in so many bytes with so many index entries.
-pub fn patch(bytes: usize, terms: usize) -> Charge {
-    Charge::from_units(PATCH_FACTOR * insert_units(bytes, terms))
+pub fn patch(bytes: usize, terms: usize) -> f64 {
+    hundredths(PATCH_FACTOR * insert_units(bytes, terms))
 }
 
-/// A delete of an item of so many bytes with so many index entries.
-pub fn delete(bytes: usize, terms: usize) -> Charge {
-    insert(bytes, terms)
+/// A delete of an item of so many bytes: as much as an insert, and no index entry counts extra.
+pub fn delete(bytes: usize) -> f64 {
+    insert(bytes, 0)
 }
 
 /// What one page of a query did.
@@ -158,8 +98,8 @@ pub struct QueryWork {
 }
 
 /// One page of a query.
-pub fn query(work: QueryWork) -> Charge {
-    Charge::from_units(
+pub fn query(work: QueryWork) -> f64 {
+    hundredths(
         QUERY_BASE
             + PER_INDEX_LOOKUP * work.index_lookups as f64
             + loaded_units(work.loaded_bytes)
@@ -168,8 +108,8 @@ pub fn query(work: QueryWork) -> Charge {
 }
 
 /// One page of a feed: the items it returns, and at least what finding nothing costs.
-pub fn feed(returned_bytes: usize) -> Charge {
-    NOT_MODIFIED + Charge::from_units(loaded_units(returned_bytes))
+pub fn feed(returned_bytes: usize) -> f64 {
+    hundredths(NOT_MODIFIED + loaded_units(returned_bytes))
 }
 
 fn kb(bytes: usize) -> f64 {
@@ -223,9 +163,9 @@ mod tests {
     fn every_row_of_the_table() {
         for (size, read_at, insert_at) in TABLE {
             let bytes = size as usize * KB;
-            assert_eq!(read(bytes).as_f64(), read_at, "{size}");
-            assert_eq!(insert(bytes, 0).as_f64(), insert_at, "{size}");
-            assert_eq!(insert(bytes, 5).as_f64(), insert_at, "{size}");
+            assert_eq!(read(bytes), read_at, "{size}");
+            assert_eq!(insert(bytes, 0), insert_at, "{size}");
+            assert_eq!(insert(bytes, 5), insert_at, "{size}");
         }
     }
 
@@ -233,14 +173,14 @@ mod tests {
     fn between_the_rows_lie_straight_lines() {
         assert_eq!(read(0), read(KB));
         assert_eq!(insert(1, 0), insert(KB, 0));
-        assert_eq!(read(3 * KB).to_string(), "1.09");
-        assert_eq!(insert(3 * KB / 2, 0).to_string(), "5.62");
-        assert_eq!(read(4096 * KB).to_string(), "583.6");
+        assert_eq!(text(read(3 * KB)), "1.09");
+        assert_eq!(text(insert(3 * KB / 2, 0)), "5.62");
+        assert_eq!(text(read(4096 * KB)), "583.6");
     }
 
     #[test]
     fn more_never_costs_less() {
-        let mut before = (Charge::ZERO, Charge::ZERO, Charge::ZERO);
+        let mut before = (0.0, 0.0, 0.0);
         for bytes in (0..3 * 1024 * KB).step_by(997) {
             let work = QueryWork {
                 loaded_bytes: bytes,
@@ -260,46 +200,45 @@ mod tests {
 
     #[test]
     fn writes_cost_by_their_kind() {
-        assert_eq!(insert(KB, 6).to_string(), "5.25");
-        assert_eq!(replace(KB, 0).to_string(), "9.9");
-        assert_eq!(delete(KB, 7), insert(KB, 7));
+        assert_eq!(text(insert(KB, 6)), "5.25");
+        assert_eq!(text(replace(KB, 0)), "9.9");
+        assert_eq!(delete(KB), insert(KB, 0));
         assert!(insert(KB, 0) < patch(KB, 0) && patch(KB, 0) < replace(KB, 0));
-        assert_eq!(read(KB).doubled().to_string(), "2");
     }
 
     #[test]
     fn queries_cost_what_they_do() {
-        assert_eq!(query(QueryWork::default()).to_string(), "2.82");
+        assert_eq!(text(query(QueryWork::default())), "2.82");
         let work = QueryWork {
             index_lookups: 10,
             loaded_bytes: KB,
             returned_bytes: 50 * KB,
         };
-        assert_eq!(query(work).to_string(), "5.32");
+        assert_eq!(text(query(work)), "5.32");
         let scan = QueryWork {
             loaded_bytes: 1024 * KB,
             ..QueryWork::default()
         };
-        assert_eq!(query(scan).to_string(), "84.72");
-        assert_eq!(feed(0).to_string(), "1");
-        assert_eq!(feed(KB).to_string(), "2");
+        assert_eq!(text(query(scan)), "84.72");
+        assert_eq!(text(feed(0)), "1");
+        assert_eq!(text(feed(KB)), "2");
     }
 
     #[test]
     fn charges_are_written_as_short_decimals() {
-        for (hundredths, text) in [
-            (0, "0"),
-            (1, "0.01"),
-            (10, "0.1"),
-            (100, "1"),
-            (495, "4.95"),
-            (123_400, "1234"),
+        for (charge, written) in [
+            (0.0, "0"),
+            (0.01, "0.01"),
+            (0.1, "0.1"),
+            (1.0, "1"),
+            (4.95, "4.95"),
+            (100.0, "100"),
+            (1234.5, "1234.5"),
+            (1.0 + 4.95, "5.95"),
+            (0.1 + 0.2, "0.3"),
         ] {
-            assert_eq!(Charge::from_hundredths(hundredths).to_string(), text);
+            assert_eq!(text(charge), written);
         }
-        let sum: Charge = [read(KB), insert(KB, 0)].into_iter().sum();
-        assert_eq!(sum.hundredths(), 595);
-        assert_eq!(Charge(u64::MAX) + Charge(1), Charge(u64::MAX));
     }
 
     #[test]
