@@ -1,0 +1,390 @@
+//! What a client says a collection should be: checked, completed, and put into its usual form.
+//!
+//! Pure: reads JSON values, touches no store.
+
+use std::fmt;
+
+use lapsedb_store::index::policy::{IndexPolicy, Mode};
+use lapsedb_store::partition_key::PartitionKeyDef;
+use lapsedb_value::path::{Path, Segment};
+use lapsedb_value::{Object, Str, Value, order};
+
+use crate::names;
+
+/// Members of a collection's body that may not come twice.
+pub const DUPLICATES_REFUSED: &[&str] = &["id", "defaultTtl"];
+/// Most unique keys of a collection.
+pub const UNIQUE_KEYS_MAX: usize = 10;
+/// Most paths of a unique key.
+pub const UNIQUE_KEY_PATHS_MAX: usize = 16;
+/// Most computed properties of a collection.
+pub const COMPUTED_PROPERTIES_MAX: usize = 20;
+/// Longest time to live, in seconds.
+pub const TTL_SECONDS_MAX: i64 = 2_147_483_647;
+
+/// The default TTL that means "on, but items live until they say otherwise".
+const TTL_NEVER: i64 = -1;
+
+/// Why a definition is refused, in the words a client is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid(pub String);
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+fn refused<T>(text: impl Into<String>) -> Result<T, Invalid> {
+    Err(Invalid(text.into()))
+}
+
+/// A collection as it is defined.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// Its name.
+    pub id: Str,
+    /// Its partition key.
+    pub partition_key: PartitionKeyDef,
+    /// Its default TTL in seconds: none means TTL is off, -1 that items without a ttl of their own stay.
+    pub default_ttl: Option<i64>,
+    /// The paths of its unique keys.
+    pub unique_keys: Vec<Vec<Path>>,
+    /// What it indexes.
+    pub index: IndexPolicy,
+    /// All of it as clients see it, without system properties.
+    pub document: Object,
+}
+
+impl Definition {
+    /// Reads the body of a request to create a collection.
+    ///
+    /// # Errors
+    /// When anything in it is not as it should be.
+    pub fn parse(body: &Value) -> Result<Definition, Invalid> {
+        let Some(body) = body.as_object() else {
+            return refused("One of the specified inputs is invalid");
+        };
+        let Some(key) = present(body, "partitionKey") else {
+            return refused(names::missing(&["partitionKey"]).message);
+        };
+        Definition::read(body, key, present(body, "uniqueKeyPolicy"))
+    }
+
+    /// Reads the body of a request to replace a collection, given its present document.
+    ///
+    /// What is left out is taken away, but for the partition key and the unique keys: those cannot be changed, and
+    /// clients that have no way to say them must not lose them.
+    ///
+    /// # Errors
+    /// When anything in it is not as it should be, or would change what cannot be changed.
+    pub fn parse_replacement(body: &Value, current: &Object) -> Result<Definition, Invalid> {
+        let Some(body) = body.as_object() else {
+            return refused("One of the specified inputs is invalid");
+        };
+        if let Some(id) = present(body, "id")
+            && id.as_str() != current.get("id").and_then(Value::as_str)
+        {
+            return refused(
+                "The 'id' of the resource cannot be changed: it must be the one that the address names.",
+            );
+        }
+        let old_key = current.get("partitionKey").unwrap_or(Value::undefined());
+        if let Some(key) = present(body, "partitionKey") {
+            let (new, old) = (read_partition_key(key)?, read_partition_key(old_key)?);
+            // Some clients never say the version; that is no wish to change it.
+            let versioned = present_in(key, "version").is_some();
+            if new.paths != old.paths
+                || new.kind != old.kind
+                || (versioned && new.version != old.version)
+            {
+                return refused(
+                    "The partition key cannot be changed. To change it, remove the collection and re-create a new one.",
+                );
+            }
+        }
+        let old_unique = present(current, "uniqueKeyPolicy");
+        if let Some(unique) = present(body, "uniqueKeyPolicy")
+            && read_unique_keys(Some(unique))?.0 != read_unique_keys(old_unique)?.0
+        {
+            return refused(
+                "The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.",
+            );
+        }
+        Definition::read(body, old_key, old_unique)
+    }
+
+    fn read(body: &Object, key: &Value, unique: Option<&Value>) -> Result<Definition, Invalid> {
+        let id = read_name(body)?;
+        let partition_key = read_partition_key(key)?;
+        let index = IndexPolicy::parse(body.get("indexingPolicy").unwrap_or(Value::undefined()))
+            .map_err(|error| Invalid(error.0))?;
+        let default_ttl = read_default_ttl(body)?;
+        if index.mode == Mode::None && default_ttl.is_some() {
+            return refused(
+                "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection",
+            );
+        }
+        read_ttl_property_path(body, default_ttl)?;
+        let (unique_keys, unique_shown) = read_unique_keys(unique)?;
+        let mut document = Object::with_capacity(12);
+        document.push("id", id.clone());
+        document.push("indexingPolicy", index.to_object());
+        document.push("partitionKey", show_partition_key(key));
+        if let Some(shown) = unique_shown {
+            document.push("uniqueKeyPolicy", shown);
+        }
+        document.push("conflictResolutionPolicy", read_conflict_resolution(body)?);
+        document.push("geospatialConfig", read_geospatial(body)?);
+        if let Some(seconds) = default_ttl {
+            document.push("defaultTtl", seconds);
+        }
+        read_rest(body, &mut document)?;
+        Ok(Definition {
+            id,
+            partition_key,
+            default_ttl,
+            unique_keys,
+            index,
+            document,
+        })
+    }
+}
+
+/// A member that is there and not null.
+fn present<'a>(object: &'a Object, name: &str) -> Option<&'a Value> {
+    object
+        .get(name)
+        .filter(|value| !matches!(value, Value::Undefined | Value::Null))
+}
+
+fn present_in<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    value.as_object().and_then(|object| present(object, name))
+}
+
+fn read_name(body: &Object) -> Result<Str, Invalid> {
+    names::id_of(body).map_err(|error| Invalid(error.message))
+}
+
+fn read_partition_key(value: &Value) -> Result<PartitionKeyDef, Invalid> {
+    PartitionKeyDef::from_document(value).map_err(|error| Invalid(error.0))
+}
+
+/// The definition as sent, with the kind filled in; a version that was not sent is not shown.
+fn show_partition_key(value: &Value) -> Object {
+    let mut shown = Object::with_capacity(4);
+    shown.push("paths", value.get("paths").clone());
+    let kind = match value.get("kind").as_str() {
+        Some(kind) if kind.eq_ignore_ascii_case("MultiHash") => "MultiHash",
+        Some(_) | None => "Hash",
+    };
+    shown.push("kind", kind);
+    if let Some(version) = value.get("version").as_i64() {
+        shown.push("version", version);
+    }
+    if value.get("systemKey").as_bool() == Some(true) {
+        shown.push("systemKey", true);
+    }
+    shown
+}
+
+/// A default that is refused is never taken for anything else: it could only make items vanish.
+fn read_default_ttl(body: &Object) -> Result<Option<i64>, Invalid> {
+    let Some(value) = present(body, "defaultTtl") else {
+        return Ok(None);
+    };
+    match value.as_i64() {
+        Some(seconds) if seconds == TTL_NEVER || (1..=TTL_SECONDS_MAX).contains(&seconds) => {
+            Ok(Some(seconds))
+        }
+        Some(_) | None => refused(format!(
+            "The input defaultTtl '{value}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '{TTL_SECONDS_MAX}', or '-1' which means never expire."
+        )),
+    }
+}
+
+/// Lives are counted from the last write only. Ignoring a wish for another base could end a life early.
+fn read_ttl_property_path(body: &Object, default_ttl: Option<i64>) -> Result<(), Invalid> {
+    match (present(body, "ttlPropertyPath"), default_ttl) {
+        (None, _) => Ok(()),
+        (Some(_), None) => {
+            refused("'ttlPropertyPath' needs 'defaultTtl' to be specified in the collection")
+        }
+        (Some(_), Some(_)) => {
+            refused("'ttlPropertyPath' is not supported: time to live counts from '_ts'.")
+        }
+    }
+}
+
+type UniqueKeys = (Vec<Vec<Path>>, Option<Object>);
+
+fn read_unique_keys(policy: Option<&Value>) -> Result<UniqueKeys, Invalid> {
+    let Some(policy) = policy else {
+        return Ok((Vec::new(), None));
+    };
+    let keys = match policy.get("uniqueKeys") {
+        Value::Undefined | Value::Null => &[][..],
+        Value::Array(keys) if policy.as_object().is_some() => keys,
+        _ => return refused("The unique key policy must be an object with an array 'uniqueKeys'."),
+    };
+    if policy.as_object().is_none() {
+        return refused("The unique key policy must be an object with an array 'uniqueKeys'.");
+    }
+    if keys.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    if keys.len() > UNIQUE_KEYS_MAX {
+        return refused(format!(
+            "The number of unique keys may not exceed {UNIQUE_KEYS_MAX}."
+        ));
+    }
+    let mut paths = Vec::with_capacity(keys.len());
+    let mut shown = Vec::with_capacity(keys.len());
+    for key in keys {
+        let (read, texts) = read_unique_key(key)?;
+        paths.push(read);
+        let mut entry = Object::with_capacity(1);
+        entry.push("paths", texts);
+        shown.push(Value::Object(entry));
+    }
+    let mut echo = Object::with_capacity(1);
+    echo.push("uniqueKeys", shown);
+    Ok((paths, Some(echo)))
+}
+
+fn read_unique_key(key: &Value) -> Result<(Vec<Path>, Vec<Value>), Invalid> {
+    let Some(texts) = key
+        .get("paths")
+        .as_array()
+        .filter(|paths| !paths.is_empty())
+    else {
+        return refused("Every unique key must have an array 'paths' that is not empty.");
+    };
+    if texts.len() > UNIQUE_KEY_PATHS_MAX {
+        return refused(format!(
+            "The number of paths of a unique key may not exceed {UNIQUE_KEY_PATHS_MAX}."
+        ));
+    }
+    let mut paths: Vec<Path> = Vec::with_capacity(texts.len());
+    for text in texts {
+        let path = text
+            .as_str()
+            .and_then(|text| Path::parse_pointer(text).ok())
+            .filter(|path| {
+                !path.segments().is_empty() && !path.segments().contains(&Segment::Elements)
+            });
+        match path {
+            Some(path) if paths.contains(&path) => {
+                return refused(format!("The unique key path {text} is given twice."));
+            }
+            Some(path) => paths.push(path),
+            None => return refused(format!("The unique key path {text} is not valid.")),
+        }
+    }
+    Ok((paths, texts.to_vec()))
+}
+
+fn read_conflict_resolution(body: &Object) -> Result<Object, Invalid> {
+    let Some(given) = present(body, "conflictResolutionPolicy") else {
+        let mut usual = Object::with_capacity(3);
+        usual.push("mode", "LastWriterWins");
+        usual.push("conflictResolutionPath", "/_ts");
+        usual.push("conflictResolutionProcedure", "");
+        return Ok(usual);
+    };
+    let mode = given.get("mode");
+    let known = |mode: &str| {
+        mode.eq_ignore_ascii_case("LastWriterWins") || mode.eq_ignore_ascii_case("Custom")
+    };
+    match (given.as_object(), mode) {
+        (Some(object), Value::Undefined | Value::Null) => Ok(object.clone()),
+        (Some(object), Value::String(mode)) if known(mode) => Ok(object.clone()),
+        (Some(_) | None, _) => {
+            refused("The conflict resolution policy's mode must be 'LastWriterWins' or 'Custom'.")
+        }
+    }
+}
+
+fn read_geospatial(body: &Object) -> Result<Object, Invalid> {
+    let mut shown = Object::with_capacity(1);
+    let kind = match present(body, "geospatialConfig").map(|config| config.get("type")) {
+        None => "Geography",
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("Geography") => "Geography",
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("Geometry") => "Geometry",
+        Some(_) => return refused("The geospatial type must be 'Geography' or 'Geometry'."),
+    };
+    shown.push("type", kind);
+    Ok(shown)
+}
+
+/// What is only kept and shown.
+fn read_rest(body: &Object, document: &mut Object) -> Result<(), Invalid> {
+    match body.get("analyticalStorageTtl") {
+        None | Some(Value::Undefined) => {}
+        Some(Value::Null) => document.push("analyticalStorageTtl", Value::Null),
+        Some(value) => match value.as_i64() {
+            Some(seconds) => document.push("analyticalStorageTtl", seconds),
+            None => {
+                return refused(format!(
+                    "The input analyticalStorageTtl '{value}' is invalid."
+                ));
+            }
+        },
+    }
+    if let Some(list) = present(body, "computedProperties") {
+        check_computed_properties(list)?;
+        document.push("computedProperties", list.clone());
+    }
+    for name in [
+        "vectorEmbeddingPolicy",
+        "fullTextPolicy",
+        "changeFeedPolicy",
+        "clientEncryptionPolicy",
+    ] {
+        match present(body, name) {
+            None => {}
+            Some(object @ Value::Object(_)) => document.push(name, object.clone()),
+            Some(_) => return refused(format!("The collection's '{name}' must be an object.")),
+        }
+    }
+    Ok(())
+}
+
+fn check_computed_properties(list: &Value) -> Result<(), Invalid> {
+    let Some(properties) = list.as_array() else {
+        return refused("The collection's 'computedProperties' must be an array.");
+    };
+    if properties.len() > COMPUTED_PROPERTIES_MAX {
+        return refused(format!(
+            "The number of computed properties may not exceed {COMPUTED_PROPERTIES_MAX}."
+        ));
+    }
+    let mut names: Vec<&Value> = Vec::with_capacity(properties.len());
+    for property in properties {
+        let (name, query) = (property.get("name"), property.get("query"));
+        let named = name.as_str().is_some_and(|name| !name.is_empty());
+        let mut words = query.as_str().unwrap_or_default().split_ascii_whitespace();
+        let selects = words
+            .next()
+            .is_some_and(|word| word.eq_ignore_ascii_case("SELECT"))
+            && words
+                .next()
+                .is_some_and(|word| word.to_ascii_uppercase().starts_with("VALUE"));
+        if !named || !selects {
+            return refused(
+                "Every computed property must have a 'name' and a 'query' of the form SELECT VALUE <expression> FROM c.",
+            );
+        }
+        if names.iter().any(|other| order::deep_equal(other, name)) {
+            return refused(format!("The computed property {name} is given twice."));
+        }
+        names.push(name);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "definition_tests.rs"]
+mod tests;
