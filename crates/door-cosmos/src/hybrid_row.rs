@@ -90,6 +90,18 @@ pub enum OperationType {
 }
 
 impl OperationType {
+    /// The name that the JSON form of a batch uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OperationType::Create => "Create",
+            OperationType::Patch => "Patch",
+            OperationType::Read => "Read",
+            OperationType::Delete => "Delete",
+            OperationType::Replace => "Replace",
+            OperationType::Upsert => "Upsert",
+        }
+    }
+
     fn from_code(code: i32) -> Option<Self> {
         match code {
             0 => Some(OperationType::Create),
@@ -103,46 +115,46 @@ impl OperationType {
     }
 }
 
-/// One operation of a batch, borrowed from the request.
+/// One operation of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BatchOperation<'a> {
+pub struct BatchOperation {
     /// What it does.
     pub operation: OperationType,
     /// The partition key as JSON text; only in bulk.
-    pub partition_key: Option<&'a str>,
+    pub partition_key: Option<String>,
     /// The item's id.
-    pub id: Option<&'a str>,
+    pub id: Option<String>,
     /// The item, or for a patch the patch document.
-    pub body: Option<&'a [u8]>,
+    pub resource_body: Option<Vec<u8>>,
     /// How the item is to be indexed.
-    pub indexing_directive: Option<&'a str>,
+    pub indexing_directive: Option<String>,
     /// Only if the item has this etag.
-    pub if_match: Option<&'a str>,
+    pub if_match: Option<String>,
     /// Only if the item does not have this etag.
-    pub if_none_match: Option<&'a str>,
-    /// Whether the answer should leave the item out; nothing if the client does not say.
-    pub minimal: Option<bool>,
+    pub if_none_match: Option<String>,
+    /// Whether the answer should leave the item out.
+    pub minimal_return_preference: bool,
 }
 
 /// What an operation came to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct BatchResult<'a> {
+pub struct BatchResult {
     /// The status, as of a request of its own.
-    pub status: u16,
+    pub status_code: u16,
     /// The sub-status.
-    pub sub_status: u32,
+    pub sub_status_code: u32,
     /// The item's etag.
-    pub etag: Option<&'a str>,
+    pub e_tag: Option<String>,
     /// The item.
-    pub body: Option<&'a [u8]>,
+    pub resource_body: Option<Vec<u8>>,
     /// When to try again, in milliseconds.
     pub retry_after_ms: Option<u32>,
     /// What it cost.
-    pub charge: f64,
+    pub request_charge: f64,
 }
 
 /// Reads a batch.
-pub fn decode_operations(bytes: &[u8]) -> Result<Vec<BatchOperation<'_>>, BadRow> {
+pub fn decode(bytes: &[u8]) -> Result<Vec<BatchOperation>, BadRow> {
     let mut stream = Reader(bytes);
     read_segment_header(&mut stream)?;
     let mut operations = Vec::new();
@@ -154,10 +166,10 @@ pub fn decode_operations(bytes: &[u8]) -> Result<Vec<BatchOperation<'_>>, BadRow
 }
 
 /// Writes the results of a batch.
-pub fn encode_results(results: &[BatchResult<'_>]) -> Vec<u8> {
+pub fn encode(results: &[BatchResult]) -> Vec<u8> {
     let bodies: usize = results
         .iter()
-        .map(|result| 96 + result.body.map_or(0, <[u8]>::len))
+        .map(|result| 96 + result.resource_body.as_deref().map_or(0, <[u8]>::len))
         .sum();
     let mut out = Vec::with_capacity(SEGMENT_HEADER_BYTES + bodies);
     write_segment_header(&mut out);
@@ -281,7 +293,7 @@ fn read_record<'a>(stream: &mut Reader<'a>) -> Result<&'a [u8], BadRow> {
     Ok(body)
 }
 
-fn read_operation(mut row: Reader<'_>) -> Result<BatchOperation<'_>, BadRow> {
+fn read_operation(mut row: Reader<'_>) -> Result<BatchOperation, BadRow> {
     row.row_header(OPERATION_SCHEMA)?;
     let presence = row.byte()?;
     let code = row.i32()?;
@@ -294,7 +306,7 @@ fn read_operation(mut row: Reader<'_>) -> Result<BatchOperation<'_>, BadRow> {
     };
     let has = |bit: u8| presence & bit != 0;
     let partition_key = if has(HAS_PARTITION_KEY) {
-        Some(row.utf8()?)
+        Some(row.utf8()?.to_owned())
     } else {
         None
     };
@@ -309,20 +321,20 @@ fn read_operation(mut row: Reader<'_>) -> Result<BatchOperation<'_>, BadRow> {
             None => Some(row.as_utf8(binary)?),
         };
     }
-    let body = if has(HAS_BODY) {
-        Some(row.binary()?)
+    let resource_body = if has(HAS_BODY) {
+        Some(row.binary()?.to_vec())
     } else {
         None
     };
     let mut result = BatchOperation {
         operation,
         partition_key,
-        id,
-        body,
+        id: id.map(str::to_owned),
+        resource_body,
         indexing_directive: None,
         if_match: None,
         if_none_match: None,
-        minimal: None,
+        minimal_return_preference: false,
     };
     while !row.0.is_empty() {
         read_sparse(&mut row, &mut result)?;
@@ -339,7 +351,7 @@ enum Sparse<'a> {
 }
 
 /// Reads one such field; those we have no use for are passed over.
-fn read_sparse<'a>(row: &mut Reader<'a>, operation: &mut BatchOperation<'a>) -> Result<(), BadRow> {
+fn read_sparse(row: &mut Reader<'_>, operation: &mut BatchOperation) -> Result<(), BadRow> {
     let kind = row.byte()?;
     let token = row.varuint()?;
     if let Some(spelt) = token.checked_sub(OPERATION_COLUMNS + 1) {
@@ -359,10 +371,16 @@ fn read_sparse<'a>(row: &mut Reader<'a>, operation: &mut BatchOperation<'a>) -> 
         _ => return row.bad("a field has an unknown type"),
     };
     match (token, value) {
-        (TOKEN_INDEXING_DIRECTIVE, Sparse::Text(text)) => operation.indexing_directive = Some(text),
-        (TOKEN_IF_MATCH, Sparse::Text(text)) => operation.if_match = Some(text),
-        (TOKEN_IF_NONE_MATCH, Sparse::Text(text)) => operation.if_none_match = Some(text),
-        (TOKEN_MINIMAL_RETURN, Sparse::Bool(minimal)) => operation.minimal = Some(minimal),
+        (TOKEN_INDEXING_DIRECTIVE, Sparse::Text(text)) => {
+            operation.indexing_directive = Some(text.to_owned())
+        }
+        (TOKEN_IF_MATCH, Sparse::Text(text)) => operation.if_match = Some(text.to_owned()),
+        (TOKEN_IF_NONE_MATCH, Sparse::Text(text)) => {
+            operation.if_none_match = Some(text.to_owned())
+        }
+        (TOKEN_MINIMAL_RETURN, Sparse::Bool(minimal)) => {
+            operation.minimal_return_preference = minimal
+        }
         (_, Sparse::Bool(_) | Sparse::Text(_) | Sparse::Other) => {}
     }
     Ok(())
@@ -388,17 +406,21 @@ fn write_record(body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(body);
 }
 
-fn write_result(result: &BatchResult<'_>, out: &mut Vec<u8>) {
+fn write_result(result: &BatchResult, out: &mut Vec<u8>) {
     write_row_header(RESULT_SCHEMA, out);
-    let etag = result.etag.map_or(0, |_| HAS_ETAG);
-    let body = result.body.map_or(0, |_| HAS_RESULT_BODY);
+    let etag = result.e_tag.as_ref().map_or(0, |_| HAS_ETAG);
+    let body = result.resource_body.as_ref().map_or(0, |_| HAS_RESULT_BODY);
     out.push(HAS_STATUS_AND_SUB_STATUS | etag | body);
-    out.extend_from_slice(&i32::from(result.status).to_le_bytes());
-    out.extend_from_slice(&i32::try_from(result.sub_status).unwrap_or(0).to_le_bytes());
-    if let Some(etag) = result.etag {
+    out.extend_from_slice(&i32::from(result.status_code).to_le_bytes());
+    out.extend_from_slice(
+        &i32::try_from(result.sub_status_code)
+            .unwrap_or(0)
+            .to_le_bytes(),
+    );
+    if let Some(etag) = &result.e_tag {
         write_binary(etag.as_bytes(), out);
     }
-    if let Some(body) = result.body {
+    if let Some(body) = &result.resource_body {
         write_binary(body, out);
     }
     if let Some(retry_after_ms) = result.retry_after_ms {
@@ -406,7 +428,7 @@ fn write_result(result: &BatchResult<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(&retry_after_ms.to_le_bytes());
     }
     out.extend_from_slice(&[TYPE_FLOAT64, TOKEN_REQUEST_CHARGE]);
-    out.extend_from_slice(&result.charge.to_le_bytes());
+    out.extend_from_slice(&result.request_charge.to_le_bytes());
 }
 
 fn write_binary(bytes: &[u8], out: &mut Vec<u8>) {

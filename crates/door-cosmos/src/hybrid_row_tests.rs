@@ -35,16 +35,16 @@ fn row(presence: u8, operation: i32, rest: &str) -> Vec<u8> {
     out
 }
 
-fn plain(operation: OperationType) -> BatchOperation<'static> {
+fn plain(operation: OperationType) -> BatchOperation {
     BatchOperation {
         operation,
         partition_key: None,
         id: None,
-        body: None,
+        resource_body: None,
         indexing_directive: None,
         if_match: None,
         if_none_match: None,
-        minimal: None,
+        minimal_return_preference: false,
     }
 }
 
@@ -60,14 +60,14 @@ fn a_create_and_a_read_by_hand() {
     let read = row(0b001_0011, 2, "01 31");
     let bytes = batch(&[create, read]);
     assert!(is_hybrid_row(&bytes));
-    let operations = decode_operations(&bytes).unwrap();
+    let operations = decode(&bytes).unwrap();
     let expected = [
         BatchOperation {
-            body: Some(br#"{"id":"1"}"#),
+            resource_body: Some(br#"{"id":"1"}"#.to_vec()),
             ..plain(OperationType::Create)
         },
         BatchOperation {
-            id: Some("1"),
+            id: Some("1".into()),
             ..plain(OperationType::Read)
         },
     ];
@@ -84,18 +84,18 @@ fn every_column_and_field() {
          14 08 07 4578636C756465  14 09 03 226522  14 0A 01 2A  07 0B 0A000000  03 0C",
     );
     let operations = batch(&[full]);
-    let operations = decode_operations(&operations).unwrap();
+    let operations = decode(&operations).unwrap();
     assert_eq!(
         operations,
         [BatchOperation {
             operation: OperationType::Replace,
-            partition_key: Some(r#"["a"]"#),
-            id: Some("x"),
-            body: Some(b"{}"),
-            indexing_directive: Some("Exclude"),
-            if_match: Some("\"e\""),
-            if_none_match: Some("*"),
-            minimal: Some(true),
+            partition_key: Some(r#"["a"]"#.into()),
+            id: Some("x".into()),
+            resource_body: Some(b"{}".to_vec()),
+            indexing_directive: Some("Exclude".into()),
+            if_match: Some("\"e\"".into()),
+            if_none_match: Some("*".into()),
+            minimal_return_preference: true,
         }]
     );
 }
@@ -111,16 +111,13 @@ fn every_operation_type() {
         (20, OperationType::Upsert),
     ] {
         let bytes = batch(&[row(0b11, code, "")]);
-        assert_eq!(decode_operations(&bytes).unwrap(), [plain(operation)]);
+        assert_eq!(decode(&bytes).unwrap(), [plain(operation)]);
     }
     for code in [-1, 3, 6, 19, 21, i32::MAX, i32::MIN] {
-        assert!(
-            decode_operations(&batch(&[row(0b11, code, "")])).is_err(),
-            "{code}"
-        );
+        assert!(decode(&batch(&[row(0b11, code, "")])).is_err(), "{code}");
     }
     assert!(
-        decode_operations(&batch(&[row(0b10, 0, "")])).is_err(),
+        decode(&batch(&[row(0b10, 0, "")])).is_err(),
         "the type must be present"
     );
 }
@@ -131,16 +128,16 @@ fn unknown_fields_are_passed_over() {
     let odd = row(
         0b11,
         2,
-        "14 10 616263 01 7A  0B 0B 01000000  10 07 0000000000000000  15 08 02 0102  01 09  02 0B  02 0C",
+        "14 10 616263 01 7A  0B 0B 01000000  10 07 0000000000000000  15 08 02 0102  01 09  02 0B  03 0C",
     );
     let bytes = batch(&[odd]);
     let expected = BatchOperation {
-        minimal: Some(false),
+        minimal_return_preference: true,
         ..plain(OperationType::Read)
     };
-    assert_eq!(decode_operations(&bytes).unwrap(), [expected]);
+    assert_eq!(decode(&bytes).unwrap(), [expected]);
     assert!(
-        decode_operations(&batch(&[row(0b11, 2, "63 08")])).is_err(),
+        decode(&batch(&[row(0b11, 2, "63 08")])).is_err(),
         "an unknown type has no known length"
     );
 }
@@ -148,8 +145,8 @@ fn unknown_fields_are_passed_over() {
 #[test]
 fn a_binary_id_is_an_id() {
     let bytes = batch(&[row(0b10_0011, 2, "01 79")]);
-    assert_eq!(decode_operations(&bytes).unwrap()[0].id, Some("y"));
-    assert!(decode_operations(&batch(&[row(0b10_0011, 2, "01 FF")])).is_err());
+    assert_eq!(decode(&bytes).unwrap()[0].id.as_deref(), Some("y"));
+    assert!(decode(&batch(&[row(0b10_0011, 2, "01 FF")])).is_err());
 }
 
 #[test]
@@ -160,7 +157,7 @@ fn long_bodies_have_long_lengths() {
         write_binary(text.as_bytes(), &mut create);
         let bytes = batch(&[create]);
         assert_eq!(
-            decode_operations(&bytes).unwrap()[0].body,
+            decode(&bytes).unwrap()[0].resource_body.as_deref(),
             Some(text.as_bytes()),
             "{len}"
         );
@@ -171,8 +168,8 @@ fn long_bodies_have_long_lengths() {
 fn a_longer_segment_header_is_passed_over() {
     let mut bytes = hex("81 F0D8FF7F 01 0E000000 DEADBEEF");
     bytes.extend_from_slice(&batch(&[row(0b11, 2, "")])[SEGMENT.len()..]);
-    assert_eq!(decode_operations(&bytes).unwrap().len(), 1);
-    assert_eq!(decode_operations(&SEGMENT).unwrap(), []);
+    assert_eq!(decode(&bytes).unwrap().len(), 1);
+    assert_eq!(decode(&SEGMENT).unwrap(), []);
 }
 
 #[test]
@@ -181,14 +178,14 @@ fn damage_anywhere_is_noticed() {
         row(0b101_0011, 5, "01 31 02 7B7D 14 09 03 226522"),
         row(0b11, 2, ""),
     ]);
-    assert_eq!(decode_operations(&bytes).unwrap().len(), 2);
+    assert_eq!(decode(&bytes).unwrap().len(), 2);
     let boundaries = [
         SEGMENT.len(),
         SEGMENT.len() + 13 + row(0b101_0011, 5, "01 31 02 7B7D 14 09 03 226522").len(),
     ];
     for len in 0..bytes.len() {
         assert_eq!(
-            decode_operations(&bytes[..len]).is_ok(),
+            decode(&bytes[..len]).is_ok(),
             boundaries.contains(&len),
             "{len}"
         );
@@ -197,7 +194,7 @@ fn damage_anywhere_is_noticed() {
         for bit in 0..8 {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << bit;
-            let read = decode_operations(&damaged);
+            let read = decode(&damaged);
             // Only the presence byte of the segment header plays no part, and a length of it below its own size.
             let harmless = at == 5 || (6..10).contains(&at);
             assert!(read.is_err() || harmless, "{at} {bit}");
@@ -207,8 +204,8 @@ fn damage_anywhere_is_noticed() {
 
 #[test]
 fn absurd_lengths_are_refused() {
-    assert!(decode_operations(b"").is_err());
-    assert!(decode_operations(b"[]").is_err());
+    assert!(decode(b"").is_err());
+    assert!(decode(b"[]").is_err());
     for rest in [
         "FFFFFFFFFFFFFFFFFF01 31",
         "FFFFFFFFFFFFFFFFFF7F",
@@ -216,37 +213,31 @@ fn absurd_lengths_are_refused() {
         "80",
         "8080808080808080808001",
     ] {
-        assert!(
-            decode_operations(&batch(&[row(0b1_0011, 2, rest)])).is_err(),
-            "{rest}"
-        );
+        assert!(decode(&batch(&[row(0b1_0011, 2, rest)])).is_err(), "{rest}");
     }
     let mut negative = SEGMENT.to_vec();
     negative.extend_from_slice(&hex("81 F1D8FF7F FFFFFFFF 00000000"));
-    assert!(decode_operations(&negative).is_err());
+    assert!(decode(&negative).is_err());
 }
 
 #[test]
 fn results_by_hand() {
     let created = BatchResult {
-        status: 201,
-        sub_status: 0,
-        etag: Some("\"e\""),
-        body: Some(b"{}"),
+        status_code: 201,
+        sub_status_code: 0,
+        e_tag: Some("\"e\"".into()),
+        resource_body: Some(b"{}".to_vec()),
         retry_after_ms: None,
-        charge: 6.5,
+        request_charge: 6.5,
     };
     let throttled = BatchResult {
-        status: 429,
-        sub_status: 3200,
+        status_code: 429,
+        sub_status_code: 3200,
         retry_after_ms: Some(10),
         ..BatchResult::default()
     };
     let first = hex("81 7154E17F 0F C9000000 00000000 03 226522 02 7B7D 10 06 0000000000001A40");
     let second = hex("81 7154E17F 03 AD010000 800C0000 0B 05 0A000000 10 06 0000000000000000");
-    assert_eq!(
-        encode_results(&[created, throttled]),
-        batch(&[first, second])
-    );
-    assert_eq!(encode_results(&[]), SEGMENT);
+    assert_eq!(encode(&[created, throttled]), batch(&[first, second]));
+    assert_eq!(encode(&[]), SEGMENT);
 }
