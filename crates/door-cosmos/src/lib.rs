@@ -1,1 +1,238 @@
-//! LapseDB.
+//! The NoSQL door: REST bytes to verbs and back. Nothing is decided here.
+
+mod answer;
+pub mod auth;
+mod batch;
+mod call;
+mod envelope;
+mod error;
+mod headers;
+mod http_date;
+mod hybrid_row;
+mod routes;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderValue, Request, Response};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming};
+use lapsedb_service::limits::BODY_BYTES_MAX;
+use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who};
+
+pub use answer::Answer;
+use auth::{Caller, KeyRole, Keys, Signed};
+pub use call::Scheme;
+
+use crate::call::Call;
+
+/// Bytes of a request's head that are looked at as its path; longer ones are refused.
+const PATH_BYTES_MAX: usize = 16 * 1024;
+
+/// What a caller may do with the server itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Everything.
+    Full,
+    /// Looking.
+    ReadOnly,
+    /// Nothing: why.
+    Denied(String),
+}
+
+/// The door.
+pub struct Door {
+    service: Arc<Service>,
+    keys: Keys,
+}
+
+/// A response and what a meter wants to know of it.
+pub struct Handled {
+    /// What goes back.
+    pub response: Response<Full<Bytes>>,
+    /// What it cost, in request units.
+    pub charge: f64,
+}
+
+impl Door {
+    /// A door to a service, for those who hold one of the keys.
+    #[must_use]
+    pub const fn new(service: Arc<Service>, keys: Keys) -> Door {
+        Door { service, keys }
+    }
+
+    /// Answers a request. Never fails: what goes wrong is an answer too.
+    pub async fn handle(&self, request: Request<Incoming>, scheme: Scheme) -> Handled {
+        let (parts, body) = request.into_parts();
+        let activity = activity_id(&parts);
+        // A defect in one request must not take the connection, let alone the server, with it.
+        let outcome = {
+            use futures_catch::catch;
+            catch(AssertUnwindSafe(self.answer(&parts, body, scheme))).await
+        };
+        let answer = match outcome {
+            Some(Ok(answer)) => answer,
+            Some(Err(error)) => {
+                if matches!(error.kind, Kind::Internal | Kind::Unavailable) {
+                    tracing::error!(path = parts.uri.path(), message = error.message, "request failed");
+                }
+                error::answer(&error, parts.uri.path(), activity.to_str().unwrap_or_default())
+            }
+            None => {
+                let defect = Error::new(Kind::Internal, "The server met a defect while answering; its log says where.");
+                error::answer(&defect, parts.uri.path(), activity.to_str().unwrap_or_default())
+            }
+        };
+        let charge = answer.charge;
+        Handled { response: answer.finish(activity), charge }
+    }
+
+    /// Judges a caller of the server's own interface: the same signature, with empty resource type and link, or the key itself.
+    #[must_use]
+    pub fn admin_access(&self, parts: &Parts) -> Access {
+        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let authorization = text("authorization");
+        if let Some(key) = authorization.and_then(|text| text.strip_prefix("Bearer ")) {
+            return match self.keys.role_of_key(key.trim()) {
+                Some(KeyRole::ReadWrite) => Access::Full,
+                Some(KeyRole::ReadOnly) => Access::ReadOnly,
+                None => Access::Denied("The bearer key is not a key of this account.".into()),
+            };
+        }
+        let signed = Signed {
+            method: parts.method.as_str(),
+            path: "/",
+            authorization,
+            x_ms_date: text("x-ms-date"),
+            date: text("date"),
+        };
+        match auth::authenticate(&self.keys, &signed, Clock::wall_now().secs().0) {
+            Ok(Caller::Master(KeyRole::ReadWrite)) => Access::Full,
+            Ok(Caller::Master(KeyRole::ReadOnly)) => Access::ReadOnly,
+            Ok(Caller::Resource(_) | Caller::Identity(_)) => {
+                Access::Denied("Only a key of the account opens this address.".into())
+            }
+            Err(denied) => Access::Denied(denied.message()),
+        }
+    }
+
+    async fn answer(&self, parts: &Parts, body: Incoming, scheme: Scheme) -> Result<Answer> {
+        if parts.method == http::Method::OPTIONS {
+            return Ok(routes::account::preflight());
+        }
+        if parts.uri.path().len() > PATH_BYTES_MAX {
+            return Err(Error::bad_request(format!("The address is longer than {PATH_BYTES_MAX} bytes.")));
+        }
+        let who = self.who(parts)?;
+        if headers::text(&parts.headers, &headers::VERSION)?.is_none() {
+            return Err(Error::bad_request("The required header x-ms-version is missing."));
+        }
+        let call = Call {
+            method: &parts.method,
+            segments: segments(parts.uri.path())?,
+            headers: &parts.headers,
+            body: read_body(body).await?,
+            scheme,
+            ctx: Ctx::new(Arc::clone(&self.service), who),
+        };
+        call.check_consistency()?;
+        routes::run(&call).await
+    }
+
+    /// Who asks.
+    fn who(&self, parts: &Parts) -> Result<Who> {
+        let signed = Signed {
+            method: parts.method.as_str(),
+            path: parts.uri.path(),
+            authorization: headers::text(&parts.headers, &http::header::AUTHORIZATION)?,
+            x_ms_date: headers::text(&parts.headers, &headers::DATE)?,
+            date: headers::text(&parts.headers, &http::header::DATE)?,
+        };
+        let now = Clock::wall_now();
+        match auth::authenticate(&self.keys, &signed, now.secs().0) {
+            Ok(Caller::Master(KeyRole::ReadWrite)) => Ok(Who::Master),
+            Ok(Caller::Master(KeyRole::ReadOnly)) => Ok(Who::ReadOnly),
+            Ok(Caller::Resource(token)) => Ok(Who::Token(lapsedb_service::token::verify(&self.service, &token, now)?)),
+            Ok(Caller::Identity(_)) => Err(Error::new(
+                Kind::Unauthorized,
+                "Identity tokens are not accepted here; sign with a key of the account, or use a resource token.",
+            )),
+            Err(denied) if denied.status() == 403 => Err(Error::forbidden(denied.message())),
+            Err(denied) => Err(Error::new(Kind::Unauthorized, denied.message())),
+        }
+    }
+}
+
+/// Polls a future so that a panic inside becomes `None`.
+mod futures_catch {
+    use std::future::Future;
+    use std::panic::AssertUnwindSafe;
+    use std::pin::pin;
+
+    pub(crate) async fn catch<F: Future>(future: AssertUnwindSafe<F>) -> Option<F::Output> {
+        let mut future = pin!(future.0);
+        std::future::poll_fn(|context| {
+            match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+                Ok(poll) => poll.map(Some),
+                Err(_) => std::task::Poll::Ready(None),
+            }
+        })
+        .await
+    }
+}
+
+/// The request's own activity id, or a new one.
+fn activity_id(parts: &Parts) -> HeaderValue {
+    match parts.headers.get(headers::ACTIVITY_ID) {
+        Some(value) if value.len() <= 64 && value.to_str().is_ok() => value.clone(),
+        _ => HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).unwrap_or(HeaderValue::from_static("")),
+    }
+}
+
+/// The body, no longer than allowed. What is longer is refused without being kept.
+async fn read_body(body: Incoming) -> Result<Bytes> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let too_large = body.size_hint().lower() > BODY_BYTES_MAX as u64;
+    if too_large {
+        return Err(lapsedb_service::items::body::too_large());
+    }
+    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(lapsedb_service::items::body::too_large()),
+        Err(error) => Err(Error::bad_request(format!("The request's body cannot be read: {error}"))),
+    }
+}
+
+/// A path's segments, each percent-decoded by itself; empty ones are dropped.
+fn segments(path: &str) -> Result<Vec<String>> {
+    path.split('/').filter(|segment| !segment.is_empty()).map(decode).collect()
+}
+
+fn decode(segment: &str) -> Result<String> {
+    if !segment.contains('%') {
+        return Ok(segment.to_owned());
+    }
+    let bytes = segment.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let escaped = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(|digits| {
+            std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok())
+        });
+        match escaped {
+            Some(escaped) => {
+                decoded.push(escaped);
+                at += 3;
+            }
+            None => {
+                decoded.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).map_err(|_| Error::bad_request("The address is not UTF-8 once its escapes are decoded."))
+}

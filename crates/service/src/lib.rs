@@ -1,1 +1,28 @@
-//! LapseDB.
+//! The verbs: all a door may call. Knows no wire.
+
+pub mod access;
+pub mod charge;
+pub mod collections;
+pub mod ctx;
+pub mod databases;
+pub mod error;
+pub mod items;
+pub mod limits;
+mod maintain;
+pub mod offers;
+pub mod resource;
+pub mod scripts;
+mod service;
+pub mod throughput;
+pub mod token;
+pub mod ttl;
+pub mod users;
+
+pub use access::Who;
+pub use ctx::{Ctx, Scope};
+pub use error::{Error, Kind, Result};
+pub use lapsedb_record::{Clock, Millis, Secs};
+pub use lapsedb_store::partition_key::{EpkRange, PartitionKey};
+pub use lapsedb_store::{Collection, Database, LiveItem, OpenError, Place};
+pub use maintain::Gauges;
+pub use service::{Config, Service};

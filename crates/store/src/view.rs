@@ -43,6 +43,8 @@ pub enum ItemRange {
 pub struct ItemPage {
     /// Key and item, in scan order.
     pub items: Vec<(ItemKey, Live<Bytes>)>,
+    /// Where a scan that begins with the item at the same index would begin.
+    pub places: Vec<Vec<u8>>,
     /// Where the next stretch begins; none at the end. Opaque to everyone but the next scan.
     pub resume: Option<Vec<u8>>,
     /// How many entries were read to find them.
@@ -210,6 +212,7 @@ impl Walk<'_> {
     async fn run(&self, mut from: Vec<u8>) -> Result<ItemPage> {
         let mut page = ItemPage {
             items: Vec::new(),
+            places: Vec::new(),
             resume: None,
             entries_read: 0,
         };
@@ -233,11 +236,12 @@ impl Walk<'_> {
                 from.clear();
                 from.extend_from_slice(&key);
                 from.push(0);
-                let Some((key, item)) = self.item_of(&key, value).await? else {
+                let Some((own, item)) = self.item_of(&key, value).await? else {
                     continue;
                 };
                 bytes_left = bytes_left.saturating_sub(item.body().len());
-                page.items.push((key, item));
+                page.items.push((own, item));
+                page.places.push(key.to_vec());
                 if page.items.len() >= self.limits.items_max || bytes_left == 0 {
                     page.resume = Some(from);
                     return Ok(page);

@@ -1,0 +1,248 @@
+//! Batches on the wire: JSON from most clients, HybridRow from .NET.
+
+use lapsedb_service::items::{Action, Document, Item, ItemOp, OpDone, Outcome, Patch};
+use lapsedb_service::limits::BATCH_OPERATIONS_MAX;
+use lapsedb_service::{Collection, Error, PartitionKey, Result, resource};
+use lapsedb_value::{Object, Value, json};
+
+use crate::call::parse_body;
+use crate::error;
+use crate::hybrid_row;
+
+/// The two forms of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A JSON array.
+    Json,
+    /// HybridRow records.
+    HybridRow,
+}
+
+/// A batch as it came.
+pub struct Batch {
+    /// How the answer must look.
+    pub form: Form,
+    /// The operations; one that could not be understood fails when its turn comes.
+    pub ops: Vec<ItemOp>,
+    /// Whether each wants no document back.
+    pub minimal: Vec<bool>,
+}
+
+/// One operation before it is understood, in either form.
+struct RawOp {
+    verb: String,
+    id: Option<String>,
+    partition: Option<String>,
+    body: Value,
+    if_match: Option<String>,
+    if_none_match: Option<String>,
+    minimal: bool,
+}
+
+impl Batch {
+    /// Reads a batch; `partition` is the one of the request, for operations that name none.
+    ///
+    /// # Errors
+    /// When it is no batch at all, or has too many operations.
+    pub fn parse(body: &[u8], partition: Option<&PartitionKey>) -> Result<Batch> {
+        let (form, raw) = if hybrid_row::is_hybrid_row(body) {
+            (Form::HybridRow, hybrid_ops(body)?)
+        } else {
+            (Form::Json, json_ops(parse_body(body)?)?)
+        };
+        if raw.is_empty() {
+            return Err(Error::bad_request("Batch request has no operations."));
+        }
+        if raw.len() > BATCH_OPERATIONS_MAX {
+            return Err(Error::bad_request("Batch request has more operations than what is supported."));
+        }
+        let minimal = raw.iter().map(|op| op.minimal).collect();
+        let ops = raw.into_iter().map(|op| op.understand(partition)).collect();
+        Ok(Batch { form, ops, minimal })
+    }
+}
+
+fn json_ops(body: Value) -> Result<Vec<RawOp>> {
+    let Value::Array(elements) = body else {
+        return Err(Error::bad_request("The request payload is invalid: a batch is a JSON array of operations."));
+    };
+    elements.into_iter().enumerate().map(|(at, element)| json_op(at, element)).collect()
+}
+
+fn json_op(at: usize, element: Value) -> Result<RawOp> {
+    let Value::Object(mut object) = element else {
+        return Err(Error::bad_request(format!("Operation {at} of the batch is not an object.")));
+    };
+    let mut text = |name: &str| match object.remove(name) {
+        Some(Value::String(text)) => Ok(Some(text.to_string())),
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => Err(Error::bad_request(format!("The member '{name}' of operation {at} must be a string."))),
+    };
+    let verb = text("operationType")?
+        .ok_or_else(|| Error::bad_request(format!("Operation {at} of the batch lacks 'operationType'.")))?;
+    let (id, partition) = (text("id")?, text("partitionKey")?);
+    let (if_match, if_none_match) = (text("ifMatch")?, text("ifNoneMatch")?);
+    let minimal = object.get("minimalReturnPreference").and_then(Value::as_bool).unwrap_or(false);
+    let body = object.remove("resourceBody").unwrap_or_default();
+    Ok(RawOp { verb, id, partition, body, if_match, if_none_match, minimal })
+}
+
+fn hybrid_ops(body: &[u8]) -> Result<Vec<RawOp>> {
+    let operations = hybrid_row::decode(body)
+        .map_err(|error| Error::bad_request(format!("The request payload is invalid HybridRow: {error}")))?;
+    operations
+        .into_iter()
+        .map(|op| {
+            Ok(RawOp {
+                verb: op.operation.name().to_owned(),
+                id: op.id,
+                partition: op.partition_key,
+                body: op.resource_body.as_deref().map_or(Ok(Value::Undefined), parse_body)?,
+                if_match: op.if_match,
+                if_none_match: op.if_none_match,
+                minimal: op.minimal_return_preference,
+            })
+        })
+        .collect()
+}
+
+impl RawOp {
+    fn understand(self, partition: Option<&PartitionKey>) -> ItemOp {
+        let own = match self.partition.as_deref().map(PartitionKey::parse) {
+            None => Ok(partition.cloned()),
+            Some(Ok(own)) => Ok(Some(own)),
+            Some(Err(error)) => Err(Error::bad_request(error.to_string())),
+        };
+        let (if_match, if_none_match) = (self.if_match.clone(), self.if_none_match.clone());
+        let action = self.action().unwrap_or_else(Action::Refused);
+        let (action, partition) = match own {
+            Ok(partition) => (action, partition),
+            Err(error) => (Action::Refused(error), None),
+        };
+        ItemOp { action, partition, if_match, if_none_match }
+    }
+
+    fn action(self) -> Result<Action> {
+        let verb = self.verb.to_ascii_lowercase();
+        match verb.as_str() {
+            "create" => Ok(Action::Create(document(self.body)?)),
+            "upsert" => Ok(Action::Upsert(document(self.body)?)),
+            "replace" => Ok(Action::Replace { id: needed(self.id)?, document: document(self.body)? }),
+            "patch" => Ok(Action::Patch { id: needed(self.id)?, patch: Patch::parse(&self.body)? }),
+            "delete" => Ok(Action::Delete { id: needed(self.id)? }),
+            "read" => Ok(Action::Read { id: needed(self.id)? }),
+            _ => Err(Error::bad_request(format!(
+                "The operation '{}' is unknown; Create, Read, Replace, Upsert, Patch and Delete are allowed.",
+                self.verb
+            ))),
+        }
+    }
+}
+
+fn needed(id: Option<String>) -> Result<String> {
+    id.ok_or_else(|| Error::bad_request("The operation lacks 'id'."))
+}
+
+fn document(body: Value) -> Result<Document> {
+    match body {
+        Value::Object(object) => Document::new(object),
+        _ => Err(Error::bad_request("The operation lacks 'resourceBody', an object.")),
+    }
+}
+
+/// The status of what an operation has done.
+#[must_use]
+pub const fn outcome_status(outcome: Outcome) -> u16 {
+    match outcome {
+        Outcome::Created => 201,
+        Outcome::Ok => 200,
+        Outcome::Deleted => 204,
+        Outcome::NotModified => 304,
+    }
+}
+
+/// The body of a batch's answer.
+///
+/// # Errors
+/// When a stored document cannot be read.
+pub fn write(form: Form, collection: &Collection, results: &[Result<OpDone>], minimal: &[bool]) -> Result<Vec<u8>> {
+    match form {
+        Form::Json => write_json(collection, results, minimal),
+        Form::HybridRow => write_hybrid(collection, results, minimal),
+    }
+}
+
+fn wants_document(results_at: usize, minimal: &[bool]) -> bool {
+    !minimal.get(results_at).copied().unwrap_or(false)
+}
+
+fn write_json(collection: &Collection, results: &[Result<OpDone>], minimal: &[bool]) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(256 * results.len());
+    out.push(b'[');
+    for (at, result) in results.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        let mut head = Object::new();
+        let mut item: Option<&Item> = None;
+        match result {
+            Ok(done) => {
+                head.push("statusCode", i32::from(outcome_status(done.outcome)));
+                head.push("subStatusCode", 0);
+                head.push("requestCharge", done.charge);
+                if let Some(shown) = &done.item {
+                    head.push("eTag", Value::String(resource::etag(shown.header.lsn)));
+                    item = Some(shown).filter(|_| wants_document(at, minimal));
+                }
+            }
+            Err(failure) => {
+                head.push("statusCode", i32::from(error::status(&failure.kind).as_u16()));
+                head.push("subStatusCode", i64::try_from(error::sub_status(&failure.kind)).unwrap_or(0));
+                head.push("requestCharge", failure.charge.unwrap_or(0.0));
+                head.push("message", Value::from(failure.message.as_str()));
+            }
+        }
+        json::write(&Value::Object(head), &mut out);
+        if let Some(item) = item {
+            out.pop();
+            out.extend_from_slice(b",\"resourceBody\":");
+            resource::write_item(collection, &item.header, &item.body, &mut out)?;
+            out.push(b'}');
+        }
+    }
+    out.push(b']');
+    Ok(out)
+}
+
+fn write_hybrid(collection: &Collection, results: &[Result<OpDone>], minimal: &[bool]) -> Result<Vec<u8>> {
+    let mut rows = Vec::with_capacity(results.len());
+    for (at, result) in results.iter().enumerate() {
+        rows.push(match result {
+            Ok(done) => {
+                let mut body = None;
+                if let Some(item) = done.item.as_ref().filter(|_| wants_document(at, minimal)) {
+                    let mut text = Vec::with_capacity(item.body.len() + 256);
+                    resource::write_item(collection, &item.header, &item.body, &mut text)?;
+                    body = Some(text);
+                }
+                hybrid_row::BatchResult {
+                    status_code: outcome_status(done.outcome),
+                    sub_status_code: 0,
+                    e_tag: done.item.as_ref().map(|item| resource::etag(item.header.lsn).to_string()),
+                    resource_body: body,
+                    retry_after_ms: None,
+                    request_charge: done.charge,
+                }
+            }
+            Err(failure) => hybrid_row::BatchResult {
+                status_code: error::status(&failure.kind).as_u16(),
+                sub_status_code: u32::try_from(error::sub_status(&failure.kind)).unwrap_or(0),
+                e_tag: None,
+                resource_body: None,
+                retry_after_ms: None,
+                request_charge: failure.charge.unwrap_or(0.0),
+            },
+        });
+    }
+    Ok(hybrid_row::encode(&rows))
+}

@@ -1,0 +1,153 @@
+//! Header names of the wire, and how their values are read.
+
+use http::{HeaderMap, HeaderName};
+use lapsedb_service::{Error, Result};
+
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        $($(#[$doc])* pub const $name: HeaderName = HeaderName::from_static($text);)*
+    };
+}
+
+names! {
+    /// Names a request in logs of both sides.
+    ACTIVITY_ID = "x-ms-activity-id";
+    /// RFC 1123 date of a signature.
+    DATE = "x-ms-date";
+    /// API version.
+    VERSION = "x-ms-version";
+    /// Partition key of the request, a JSON array.
+    PARTITION_KEY = "x-ms-documentdb-partitionkey";
+    /// Partition key range of the request.
+    PARTITION_KEY_RANGE_ID = "x-ms-documentdb-partitionkeyrangeid";
+    /// First effective partition key of the request.
+    START_EPK = "x-ms-start-epk";
+    /// First effective partition key beyond the request.
+    END_EPK = "x-ms-end-epk";
+    /// How start and end are to be read.
+    READ_KEY_TYPE = "x-ms-read-key-type";
+    /// The collection the client believes it talks to.
+    INTENDED_COLLECTION_RID = "x-ms-cosmos-intended-collection-rid";
+    /// Whether a POST may replace.
+    IS_UPSERT = "x-ms-documentdb-is-upsert";
+    /// Whether a POST is a query.
+    IS_QUERY = "x-ms-documentdb-isquery";
+    /// Whether a POST asks for a query plan.
+    IS_QUERY_PLAN = "x-ms-cosmos-is-query-plan-request";
+    /// Whether a POST is a batch.
+    IS_BATCH = "x-ms-cosmos-is-batch-request";
+    /// Whether a batch is all or nothing.
+    BATCH_ATOMIC = "x-ms-cosmos-batch-atomic";
+    /// Whether a write answers its document.
+    CONTENT_RESPONSE = "x-ms-cosmos-populate-content-response-on-write";
+    /// Page size.
+    MAX_ITEM_COUNT = "x-ms-max-item-count";
+    /// Where a feed or query goes on.
+    CONTINUATION = "x-ms-continuation";
+    /// Session consistency token.
+    SESSION_TOKEN = "x-ms-session-token";
+    /// Consistency asked for.
+    CONSISTENCY_LEVEL = "x-ms-consistency-level";
+    /// Manual throughput of a new resource.
+    OFFER_THROUGHPUT = "x-ms-offer-throughput";
+    /// Autoscale throughput of a new resource.
+    OFFER_AUTOPILOT = "x-ms-cosmos-offer-autopilot-settings";
+    /// Whether a container read tells usage.
+    POPULATE_QUOTA = "x-ms-documentdb-populatequotainfo";
+    /// Whether a query tells its metrics.
+    POPULATE_QUERY_METRICS = "x-ms-documentdb-populatequerymetrics";
+    /// Life of a resource token in seconds.
+    EXPIRY_SECONDS = "x-ms-documentdb-expiry-seconds";
+    /// Pre-triggers to run.
+    PRE_TRIGGER = "x-ms-documentdb-pre-trigger-include";
+    /// Post-triggers to run.
+    POST_TRIGGER = "x-ms-documentdb-post-trigger-include";
+    /// Change feed marker.
+    A_IM = "a-im";
+    /// Cost of the request.
+    REQUEST_CHARGE = "x-ms-request-charge";
+    /// Finer reason of a failure.
+    SUB_STATUS = "x-ms-substatus";
+    /// When to try again.
+    RETRY_AFTER_MS = "x-ms-retry-after-ms";
+    /// Items in a page.
+    ITEM_COUNT = "x-ms-item-count";
+    /// Log sequence number.
+    LSN = "lsn";
+    /// Log sequence number of an item.
+    ITEM_LSN = "x-ms-item-lsn";
+    /// See the wire's specification.
+    GLOBAL_COMMITTED_LSN = "x-ms-global-committed-lsn";
+    /// See the wire's specification.
+    QUORUM_ACKED_LSN = "x-ms-quorum-acked-lsn";
+    /// See the wire's specification.
+    LLSN = "x-ms-cosmos-llsn";
+    /// See the wire's specification.
+    ITEM_LLSN = "x-ms-cosmos-item-llsn";
+    /// See the wire's specification.
+    QUORUM_ACKED_LLSN = "x-ms-cosmos-quorum-acked-llsn";
+    /// Path of the owner, by name.
+    ALT_CONTENT_PATH = "x-ms-alt-content-path";
+    /// Rid of the owner.
+    CONTENT_PATH = "x-ms-content-path";
+    /// Limits of a container.
+    RESOURCE_QUOTA = "x-ms-resource-quota";
+    /// Usage of a container.
+    RESOURCE_USAGE = "x-ms-resource-usage";
+    /// How far an index change has come.
+    INDEX_PROGRESS = "x-ms-documentdb-collection-index-transformation-progress";
+    /// Least throughput a resource may have.
+    MIN_THROUGHPUT = "x-ms-cosmos-min-throughput";
+    /// Whether a change of throughput is under way.
+    OFFER_REPLACE_PENDING = "x-ms-offer-replace-pending";
+    /// Shape of resources.
+    SCHEMA_VERSION = "x-ms-schemaversion";
+    /// Version of the server.
+    GATEWAY_VERSION = "x-ms-gatewayversion";
+    /// Version of the server.
+    SERVICE_VERSION = "x-ms-serviceversion";
+    /// How long the server took.
+    REQUEST_DURATION_MS = "x-ms-request-duration-ms";
+    /// Metrics of a query.
+    QUERY_METRICS = "x-ms-documentdb-query-metrics";
+}
+
+/// A header's text; none if it is absent.
+///
+/// # Errors
+/// When it is not printable ASCII.
+pub fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>> {
+    match headers.get(name) {
+        None => Ok(None),
+        Some(value) => value
+            .to_str()
+            .map(Some)
+            .map_err(|_| Error::bad_request(format!("The value of the header {name} is not printable ASCII."))),
+    }
+}
+
+/// A header's truth: `true` in any case; absent, empty or `false` is false.
+///
+/// # Errors
+/// When it says something else.
+pub fn flag(headers: &HeaderMap, name: &HeaderName) -> Result<bool> {
+    match text(headers, name)?.map(str::trim) {
+        None | Some("") => Ok(false),
+        Some(value) if value.eq_ignore_ascii_case("true") => Ok(true),
+        Some(value) if value.eq_ignore_ascii_case("false") => Ok(false),
+        Some(value) => Err(Error::bad_request(format!("The header {name} has the value '{value}'; true or false is allowed."))),
+    }
+}
+
+/// A header's whole number.
+///
+/// # Errors
+/// When it is not one.
+pub fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<i64>> {
+    match text(headers, name)?.map(str::trim) {
+        None | Some("") => Ok(None),
+        Some(value) => value.parse().map(Some).map_err(|_| {
+            Error::bad_request(format!("The header {name} has the value '{value}'; a whole number is allowed."))
+        }),
+    }
+}

@@ -1,0 +1,105 @@
+//! Who asks, through which view, and about what.
+
+use std::sync::Arc;
+
+use lapsedb_store::rid::Rid;
+use lapsedb_store::{Collection, CollectionId, Database, View};
+
+use crate::access::Who;
+use crate::error::{Error, Kind, Result};
+use crate::service::Service;
+
+/// One request: who asks, and the service that answers.
+#[derive(Clone)]
+pub struct Ctx {
+    /// Who asks.
+    pub who: Who,
+    service: Arc<Service>,
+}
+
+/// A database or collection as a request's address names it, with the view it was found in.
+pub struct Scope {
+    /// The request's view.
+    pub view: View,
+    /// The database.
+    pub database: Arc<Database>,
+    /// The collection.
+    pub collection: Arc<Collection>,
+}
+
+impl Ctx {
+    /// A request by someone.
+    #[must_use]
+    pub const fn new(service: Arc<Service>, who: Who) -> Ctx {
+        Ctx { who, service }
+    }
+
+    /// The service.
+    #[must_use]
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// A fresh view.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn view(&self) -> Result<View> {
+        self.service.view().await
+    }
+
+    /// The collection an address names, in a fresh view.
+    ///
+    /// # Errors
+    /// When the database or the collection is not there.
+    pub async fn scope(&self, database: &str, collection: &str) -> Result<Scope> {
+        let view = self.view().await?;
+        let database = find_database(&view, database).ok_or_else(Error::owner_not_found)?;
+        let collection = find_collection(&view, &database, collection).ok_or_else(Error::owner_not_found)?;
+        Ok(Scope { view, database, collection })
+    }
+}
+
+impl Scope {
+    /// Refuses a request that was meant for another collection of the same name.
+    ///
+    /// # Errors
+    /// When the rid given is not this collection's.
+    pub fn expect_rid(&self, intended: Option<&str>) -> Result<()> {
+        match intended {
+            Some(rid) if rid != crate::resource::collection_rid(&self.collection) => Err(Error::new(
+                Kind::CollectionChanged,
+                "The requested resource's rid does not match the current one: the container was created anew.",
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// A database by name, or by `_rid`.
+#[must_use]
+pub fn find_database(view: &View, id: &str) -> Option<Arc<Database>> {
+    let catalog = view.catalog();
+    if let Some(database) = catalog.database(id) {
+        return Some(Arc::clone(database));
+    }
+    match Rid::parse(id)? {
+        Rid::Database(rid) => catalog.database_numbered(rid.0).cloned(),
+        _ => None,
+    }
+}
+
+/// A collection of a database by name, or by `_rid`.
+#[must_use]
+pub fn find_collection(view: &View, database: &Database, id: &str) -> Option<Arc<Collection>> {
+    let catalog = view.catalog();
+    if let Some(collection) = catalog.collection(database.number, id) {
+        return Some(Arc::clone(collection));
+    }
+    match Rid::parse(id)? {
+        Rid::Collection(rid) if rid.db == database.number => {
+            catalog.collection_numbered(CollectionId(rid.coll)).cloned()
+        }
+        _ => None,
+    }
+}

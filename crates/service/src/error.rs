@@ -1,0 +1,144 @@
+//! What a verb answers when it does not succeed: one coarse list of kinds, by what the caller should do.
+
+use lapsedb_store::StoreError;
+
+/// A kind of failure. Each door says what it looks like on its wire; a new kind does not compile until both do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The request is wrong in itself.
+    BadRequest,
+    /// The partition key in the document is not the one the request named.
+    PartitionKeyMismatch,
+    /// The request was meant for a collection that has been replaced by another of the same name.
+    CollectionChanged,
+    /// The query text is wrong: code and place.
+    BadQuery {
+        /// The service's code, such as `SC1001`.
+        code: &'static str,
+        /// First character of the offending text.
+        start: usize,
+        /// First character behind it.
+        end: usize,
+    },
+    /// Nobody we know asked.
+    Unauthorized,
+    /// Who asked may not do this.
+    Forbidden,
+    /// The addressed thing is not there.
+    NotFound,
+    /// What the addressed thing would belong to is not there.
+    OwnerNotFound,
+    /// It is there already, or a unique key is taken.
+    Conflict,
+    /// A condition of the request does not hold.
+    PreconditionFailed,
+    /// Larger than is allowed.
+    TooLarge,
+    /// Over the provisioned throughput.
+    Throttled {
+        /// When to try again.
+        retry_after_ms: u64,
+    },
+    /// The named partition key range does not exist.
+    RangeGone,
+    /// Another operation of the same batch failed.
+    FailedDependency,
+    /// Other writers were always faster.
+    RetryWith,
+    /// The address exists, but not for this method.
+    MethodNotAllowed,
+    /// We do not do this (yet).
+    NotImplemented,
+    /// Our fault, or damaged data.
+    Internal,
+    /// The engine cannot take it now.
+    Unavailable,
+}
+
+/// A failure.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// What the caller should do.
+    pub kind: Kind,
+    /// What was wrong, where, and what is allowed.
+    pub message: String,
+    /// The request units it cost all the same; none lets the door take the usual figure of a failed request.
+    pub charge: Option<f64>,
+}
+
+/// A verb's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A failure of a kind with a message.
+    #[must_use]
+    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+        Error { kind, message: message.into(), charge: None }
+    }
+
+    /// The request is wrong in itself.
+    #[must_use]
+    pub fn bad_request(message: impl Into<String>) -> Error {
+        Error::new(Kind::BadRequest, message)
+    }
+
+    /// The addressed thing is not there.
+    #[must_use]
+    pub fn not_found() -> Error {
+        Error::new(Kind::NotFound, "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found")
+    }
+
+    /// The database or collection of the address is not there.
+    #[must_use]
+    pub fn owner_not_found() -> Error {
+        Error::new(Kind::OwnerNotFound, "Owner resource does not exist")
+    }
+
+    /// Something of that name is there already.
+    #[must_use]
+    pub fn conflict() -> Error {
+        Error::new(
+            Kind::Conflict,
+            "Entity with the specified id already exists in the system., ResourceType: Document",
+        )
+    }
+
+    /// A condition of the request does not hold.
+    #[must_use]
+    pub fn precondition_failed() -> Error {
+        Error::new(
+            Kind::PreconditionFailed,
+            "Operation cannot be performed because one of the specified precondition is not met",
+        )
+    }
+
+    /// Who asked may not do this.
+    #[must_use]
+    pub fn forbidden(message: impl Into<String>) -> Error {
+        Error::new(Kind::Forbidden, message)
+    }
+
+    /// The same failure with its cost.
+    #[must_use]
+    pub fn charged(mut self, charge: f64) -> Error {
+        self.charge = Some(charge);
+        self
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
+        match error {
+            StoreError::Retry => Error::new(Kind::RetryWith, "Other writers were always faster; try again."),
+            StoreError::Corrupt(text) => Error::new(Kind::Internal, format!("Stored data is damaged: {text}")),
+            StoreError::Engine(text) => Error::new(Kind::Unavailable, format!("The storage engine failed: {text}")),
+            StoreError::Unknown => Error::new(Kind::Unavailable, "The outcome of the write is not known."),
+        }
+    }
+}
+
+impl From<lapsedb_sql::SqlError> for Error {
+    fn from(error: lapsedb_sql::SqlError) -> Error {
+        Error::new(Kind::BadQuery { code: error.code, start: error.start, end: error.end }, error.message)
+    }
+}

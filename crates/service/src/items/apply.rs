@@ -1,0 +1,202 @@
+//! One operation inside a transaction: conditions, checks, then the write. A refused one leaves no trace.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lapsedb_record::Header;
+use lapsedb_store::partition_key::PartitionKey;
+use lapsedb_store::{Found, ItemKey, Refused, Txn};
+use lapsedb_value::{Object, Value, bson};
+
+use crate::access::Who;
+use crate::charge;
+use crate::error::{Error, Kind, Result};
+use crate::items::body::{Document, given_partition};
+use crate::items::{Action, Item, ItemOp, Outcome, Patch};
+use crate::resource::{etag, etag_matches};
+
+/// What an operation will have done once the transaction commits.
+pub(crate) struct Applied {
+    pub(crate) key: ItemKey,
+    pub(crate) outcome: Outcome,
+    pub(crate) charge: f64,
+    /// What a read has read, unless an earlier operation of the transaction wrote it.
+    pub(crate) read: Option<Item>,
+}
+
+/// Applies one operation.
+pub(crate) async fn apply(who: &Who, txn: &mut Txn<'_>, op: &ItemOp) -> Result<Applied> {
+    match &op.action {
+        Action::Create(document) => create(who, txn, op, document).await,
+        Action::Upsert(document) => upsert(who, txn, op, document).await,
+        Action::Replace { id, document } => replace(who, txn, op, id, document).await,
+        Action::Patch { id, patch } => patch_item(who, txn, op, id, patch).await,
+        Action::Delete { id } => delete(who, txn, op, id).await,
+        Action::Read { id } => read(who, txn, op, id).await,
+        Action::Refused(error) => Err(error.clone()),
+    }
+}
+
+async fn create(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, document: &Document) -> Result<Applied> {
+    let (key, partition) = place(txn, op, document)?;
+    who.may_write_items(txn.collection(), Some(&partition))?;
+    if txn.get(&key, &partition).await?.is_some() {
+        return Err(Error::conflict());
+    }
+    put(txn, key, &partition, document, Outcome::Created).await
+}
+
+async fn upsert(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, document: &Document) -> Result<Applied> {
+    let (key, partition) = place(txn, op, document)?;
+    let outcome = match txn.get(&key, &partition).await? {
+        None => {
+            who.may_write_items(txn.collection(), Some(&partition))?;
+            Outcome::Created
+        }
+        Some(found) => {
+            may_write(who, txn, &partition, &found)?;
+            conditions(op, &found)?;
+            Outcome::Ok
+        }
+    };
+    put(txn, key, &partition, document, outcome).await
+}
+
+async fn replace(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str, document: &Document) -> Result<Applied> {
+    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    let key = locate(txn, &partition, id).await?;
+    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    may_write(who, txn, &partition, &found)?;
+    conditions(op, &found)?;
+    if found.document.get("id").and_then(Value::as_str) != Some(&document.id) {
+        return Err(Error::bad_request(format!(
+            "The id '{}' in the document differs from the id '{id}' in the address; an item's id cannot be changed.",
+            document.id
+        )));
+    }
+    document.partition(txn.collection(), op.partition.as_ref())?;
+    document.check_ttl(txn.collection())?;
+    put(txn, key, &partition, document, Outcome::Ok).await
+}
+
+async fn patch_item(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str, patch: &Patch) -> Result<Applied> {
+    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    let key = locate(txn, &partition, id).await?;
+    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    may_write(who, txn, &partition, &found)?;
+    conditions(op, &found)?;
+    if let Some(condition) = &patch.condition {
+        let now = i64::try_from(txn.view().now().0).unwrap_or(i64::MAX);
+        if !condition.holds(&with_system(&found), now)? {
+            return Err(Error::precondition_failed());
+        }
+    }
+    let mut object = found.document;
+    patch.apply(&mut object, txn.collection())?;
+    let document = Document { id: id.to_owned(), object: Arc::new(object) };
+    document.check_size()?;
+    document.check_ttl(txn.collection())?;
+    put(txn, key, &partition, &document, Outcome::Ok).await
+}
+
+async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
+    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    let key = locate(txn, &partition, id).await?;
+    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    may_write(who, txn, &partition, &found)?;
+    conditions(op, &found)?;
+    txn.delete(&key, &partition).await?;
+    Ok(Applied { charge: charge::delete(size(&found)), key, outcome: Outcome::Deleted, read: None })
+}
+
+async fn read(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
+    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    let key = locate(txn, &partition, id).await?;
+    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    who.may_read_item(txn.collection(), &partition, ordinal(&found))?;
+    let charge = charge::read(size(&found));
+    if let (Some(condition), Some(header)) = (&op.if_none_match, &found.header)
+        && etag_matches(condition, header.lsn)
+    {
+        return Ok(Applied { key, outcome: Outcome::NotModified, charge, read: None });
+    }
+    let read = found.header.map(|header| {
+        let mut body = Vec::new();
+        bson::write_document(&found.document, &mut body);
+        Item { header, body: Bytes::from(body) }
+    });
+    Ok(Applied { key, outcome: Outcome::Ok, charge, read })
+}
+
+/// Where a new document goes, after all that can be said against it by itself.
+fn place(txn: &Txn<'_>, op: &ItemOp, document: &Document) -> Result<(ItemKey, PartitionKey)> {
+    let partition = document.partition(txn.collection(), op.partition.as_ref())?;
+    document.check_ttl(txn.collection())?;
+    Ok((ItemKey::new(txn.collection(), &partition, &document.id), partition))
+}
+
+async fn put(
+    txn: &mut Txn<'_>,
+    key: ItemKey,
+    partition: &PartitionKey,
+    document: &Document,
+    outcome: Outcome,
+) -> Result<Applied> {
+    match txn.put(&key, partition, Arc::clone(&document.object)).await? {
+        Ok(written) => {
+            let charge = match outcome {
+                Outcome::Created => charge::insert(written.bytes, written.terms),
+                Outcome::Ok | Outcome::Deleted | Outcome::NotModified => charge::replace(written.bytes, written.terms),
+            };
+            Ok(Applied { key, outcome, charge, read: None })
+        }
+        Err(Refused::UniqueKey) => Err(Error::new(Kind::Conflict, "Unique index constraint violation.")),
+    }
+}
+
+/// The key an id names: by itself, or as a `_rid` if there is no such id.
+async fn locate(txn: &mut Txn<'_>, partition: &PartitionKey, id: &str) -> Result<ItemKey> {
+    let key = ItemKey::new(txn.collection(), partition, id);
+    if txn.get(&key, partition).await?.is_some() {
+        return Ok(key);
+    }
+    let by_rid = crate::items::read::key_by_rid(txn.view(), txn.collection(), id).await?;
+    Ok(by_rid.unwrap_or(key))
+}
+
+/// Etag conditions of a write on an item that is there.
+fn conditions(op: &ItemOp, found: &Found) -> Result<()> {
+    let holds = |condition: &str| match &found.header {
+        Some(header) => etag_matches(condition, header.lsn),
+        // Written earlier in this transaction: its etag is not known to anybody yet.
+        None => condition.trim() == "*",
+    };
+    if op.if_match.as_deref().is_some_and(|condition| !holds(condition))
+        || op.if_none_match.as_deref().is_some_and(holds)
+    {
+        return Err(Error::precondition_failed());
+    }
+    Ok(())
+}
+
+fn may_write(who: &Who, txn: &Txn<'_>, partition: &PartitionKey, found: &Found) -> Result<()> {
+    who.may_write_item(txn.collection(), partition, ordinal(found))
+}
+
+fn ordinal(found: &Found) -> u64 {
+    found.header.map_or(0, |header: Header| header.ordinal)
+}
+
+fn size(found: &Found) -> usize {
+    found.header.map_or(1, |header| usize::try_from(header.charged).unwrap_or(usize::MAX))
+}
+
+/// The document with what conditions may ask of the system's properties.
+fn with_system(found: &Found) -> Value {
+    let mut object: Object = found.document.clone();
+    if let Some(header) = &found.header {
+        object.push("_etag", Value::String(etag(header.lsn)));
+        object.push("_ts", Value::Int64(i64::try_from(header.written.0).unwrap_or(i64::MAX)));
+    }
+    Value::Object(object)
+}

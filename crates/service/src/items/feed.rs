@@ -1,0 +1,105 @@
+//! Reads the items of a collection, of a partition or of a range, page by page.
+
+use bytes::Bytes;
+use lapsedb_record::Live;
+use lapsedb_store::partition_key::{EpkRange, PartitionKey};
+use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits};
+
+use crate::charge;
+use crate::ctx::{Ctx, Scope};
+use crate::error::{Error, Kind, Result};
+use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+
+/// Which items a feed or a query is about, as the request says it.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// A partition key, or the first levels of a hierarchical one.
+    pub partition: Option<PartitionKey>,
+    /// The id of a partition key range.
+    pub range_id: Option<String>,
+    /// A range of effective partition keys.
+    pub epk: Option<EpkRange>,
+}
+
+/// Where a page begins and how long it may be.
+#[derive(Clone, Debug, Default)]
+pub struct Paging {
+    /// Items at most; none if the server may choose.
+    pub items_max: Option<usize>,
+    /// Where an earlier page ended.
+    pub resume: Option<Vec<u8>>,
+}
+
+/// A page of items.
+pub struct FeedPage {
+    /// Where they were found.
+    pub scope: Scope,
+    /// The items.
+    pub items: Vec<(ItemKey, Live<Bytes>)>,
+    /// Where the next page begins.
+    pub resume: Option<Vec<u8>>,
+    /// What it cost.
+    pub charge: f64,
+}
+
+impl Selection {
+    /// The stretch of the collection this selects.
+    ///
+    /// # Errors
+    /// When the key does not fit the collection, or the range does not exist.
+    pub fn range(&self, collection: &Collection) -> Result<ItemRange> {
+        if let Some(range) = &self.range_id {
+            // `<collection rid>,<range>` from some clients.
+            let (rid, id) = range.rsplit_once(',').map_or((None, range.as_str()), |(rid, id)| (Some(rid), id));
+            if rid.is_some_and(|rid| rid != crate::resource::collection_rid(collection)) || id.trim() != "0" {
+                return Err(Error::new(Kind::RangeGone, format!("The partition key range '{range}' does not exist.")));
+            }
+        }
+        let of_key = match &self.partition {
+            None => None,
+            Some(key) => {
+                let def = &collection.partition_key;
+                let key = def.prefix(key.clone()).map_err(|error| Error::bad_request(error.to_string()))?;
+                let whole = key.components().is_empty() || key.components().len() == def.paths.len();
+                Some(if whole {
+                    ItemRange::Partition(def.whole(key).map_err(|error| Error::bad_request(error.to_string()))?)
+                } else {
+                    ItemRange::Epk(EpkRange::of_key(def, &key))
+                })
+            }
+        };
+        Ok(match (of_key, &self.epk) {
+            (Some(range), _) => range,
+            (None, Some(epk)) if !epk.is_full() => ItemRange::Epk(epk.clone()),
+            (None, _) => ItemRange::Everything,
+        })
+    }
+}
+
+/// One page of living items.
+///
+/// # Errors
+/// When the collection is not there, the selection does not fit it, or who asks may not read it.
+pub async fn feed(
+    ctx: &Ctx,
+    address: (&str, &str),
+    intended: Option<&str>,
+    selection: &Selection,
+    paging: &Paging,
+) -> Result<FeedPage> {
+    let scope = ctx.scope(address.0, address.1).await?;
+    scope.expect_rid(intended)?;
+    ctx.who.may_read_items(&scope.collection, selection.partition.as_ref())?;
+    let throughputs = ctx.service().throughputs();
+    throughputs.admit(&scope.view, &scope.collection)?;
+    let range = selection.range(&scope.collection)?;
+    let limits = ScanLimits {
+        items_max: paging.items_max.unwrap_or(PAGE_ITEMS_DEFAULT).clamp(1, PAGE_ITEMS_MAX),
+        bytes_max: PAGE_BYTES_MAX,
+    };
+    let page = scope.view.scan(&scope.collection, &range, paging.resume.as_deref(), limits).await?;
+    let bytes = page.items.iter().map(|(_, item)| item.body().len()).sum();
+    let charge = charge::feed(bytes);
+    throughputs.spend(&scope.view, &scope.collection, charge);
+    Ok(FeedPage { scope, items: page.items, resume: page.resume, charge })
+}

@@ -1,0 +1,146 @@
+//! System properties: what every resource says of itself besides what its user wrote.
+
+use std::io::Write;
+
+use lapsedb_record::{Header, Live};
+use lapsedb_store::rid::{CollectionRid, DatabaseRid};
+use lapsedb_store::{Collection, Database, StoreError};
+use lapsedb_value::{Object, Str, Value, bson};
+
+use crate::error::Result;
+
+/// Names that the server owns in an item; what a client sends under them is dropped.
+pub const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
+
+/// The etag of a commit, quotes included.
+#[must_use]
+pub fn etag(lsn: u64) -> Str {
+    let mut text = Vec::with_capacity(40);
+    write_etag(lsn, &mut text);
+    String::from_utf8(text).unwrap_or_default().into()
+}
+
+/// Appends an etag: a quoted text in the shape of a GUID whose last sixteen digits are the lsn.
+fn write_etag(lsn: u64, out: &mut Vec<u8>) {
+    // Writing to a Vec cannot fail.
+    let _ = write!(out, "\"00000000-0000-0000-{:04x}-{:012x}\"", lsn >> 48, lsn & 0xffff_ffff_ffff);
+}
+
+/// Whether a condition's etag names a commit: as sent by us, without its quotes, or `*`.
+#[must_use]
+pub fn etag_matches(condition: &str, lsn: u64) -> bool {
+    let condition = condition.trim();
+    let own = etag(lsn);
+    condition == "*" || condition == own || Some(condition) == own.get(1..own.len() - 1)
+}
+
+/// A database's `_rid`.
+#[must_use]
+pub fn database_rid(database: &Database) -> Str {
+    DatabaseRid(database.number).text()
+}
+
+/// A collection's `_rid`, as numbers.
+#[must_use]
+pub const fn rid_of(collection: &Collection) -> CollectionRid {
+    CollectionRid { db: collection.database, coll: collection.cid.0 }
+}
+
+/// A collection's `_rid`.
+#[must_use]
+pub fn collection_rid(collection: &Collection) -> Str {
+    rid_of(collection).text()
+}
+
+/// A collection's `_self`: `dbs/…/colls/…/`.
+#[must_use]
+pub fn collection_self(collection: &Collection) -> String {
+    format!("dbs/{}/colls/{}/", DatabaseRid(collection.database).text(), collection_rid(collection))
+}
+
+/// Appends an item as JSON text in one pass over its stored bytes: the user's members, then the system's.
+///
+/// # Errors
+/// When the stored body is damaged.
+pub fn write_item(collection: &Collection, header: &Header, body: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    out.push(b'{');
+    let members = bson::json_members(body, out).map_err(StoreError::from)?;
+    if members > 0 {
+        out.push(b',');
+    }
+    let rid = rid_of(collection);
+    out.extend_from_slice(b"\"_rid\":\"");
+    rid.document(header.ordinal).write(out);
+    out.extend_from_slice(b"\",\"_self\":\"dbs/");
+    rid.database().write(out);
+    out.extend_from_slice(b"/colls/");
+    rid.write(out);
+    out.extend_from_slice(b"/docs/");
+    rid.document(header.ordinal).write(out);
+    out.extend_from_slice(b"/\",\"_etag\":\"\\");
+    let at = out.len();
+    write_etag(header.lsn, out);
+    // The closing quote of the etag is escaped inside the JSON text, as the opening one is above.
+    if let Some(quote) = out.pop() {
+        out.push(b'\\');
+        out.push(quote);
+    }
+    debug_assert!(out.len() > at);
+    out.extend_from_slice(b"\",\"_attachments\":\"attachments/\",\"_ts\":");
+    let _ = write!(out, "{}", header.written.0);
+    out.push(b'}');
+    Ok(())
+}
+
+/// An item as a value, with its system properties: what queries see.
+///
+/// # Errors
+/// When the stored body is damaged.
+pub fn item_value<B: AsRef<[u8]>>(collection: &Collection, item: &Live<B>) -> Result<Value> {
+    let mut document = bson::read_document(item.body()).map_err(StoreError::from)?;
+    let rid = rid_of(collection).document(item.header().ordinal).text();
+    document.push("_rid", Value::String(rid.clone()));
+    document.push("_self", Value::from(format!("{}docs/{rid}/", collection_self(collection))));
+    document.push("_etag", Value::String(etag(item.header().lsn)));
+    document.push("_attachments", Value::from("attachments/"));
+    document.push("_ts", Value::Int64(i64::try_from(item.header().written.0).unwrap_or(i64::MAX)));
+    Ok(Value::Object(document))
+}
+
+/// Appends the properties every catalog resource has.
+pub fn push_system(object: &mut Object, rid: Str, own: String, lsn: u64, ts: u64) {
+    object.push("_rid", Value::String(rid));
+    object.push("_self", Value::from(own));
+    object.push("_etag", Value::String(etag(lsn)));
+    object.push("_ts", Value::Int64(i64::try_from(ts).unwrap_or(i64::MAX)));
+}
+
+/// A database as clients see it.
+#[must_use]
+pub fn database_value(database: &Database) -> Value {
+    let rid = database_rid(database);
+    let mut object = Object::new();
+    object.push("id", Value::String(database.id.clone()));
+    push_system(&mut object, rid.clone(), format!("dbs/{rid}/"), database.lsn, database.written.0);
+    object.push("_colls", Value::from("colls/"));
+    object.push("_users", Value::from("users/"));
+    Value::Object(object)
+}
+
+/// A collection as clients see it.
+#[must_use]
+pub fn collection_value(collection: &Collection) -> Value {
+    let mut object = collection.document.clone();
+    let rid = collection_rid(collection);
+    push_system(&mut object, rid, collection_self(collection), collection.lsn, collection.written.0);
+    for (name, path) in [
+        ("_docs", "docs/"),
+        ("_sprocs", "sprocs/"),
+        ("_triggers", "triggers/"),
+        ("_udfs", "udfs/"),
+        ("_conflicts", "conflicts/"),
+    ] {
+        object.push(name, Value::from(path));
+    }
+    Value::Object(object)
+}

@@ -1,0 +1,110 @@
+//! What all requests share.
+
+use std::sync::Arc;
+
+use lapsedb_record::Clock;
+use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
+
+use crate::error::{Error, Kind, Result};
+use crate::maintain::Maintenance;
+use crate::throughput::Throughputs;
+
+/// How to open the service.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the store lives.
+    pub place: Place,
+    /// Acknowledge before fsync.
+    pub relaxed: bool,
+    /// Time stands still until it is moved.
+    pub virtual_clock: bool,
+    /// Start although the clock is far from the store's last time.
+    pub accept_clock: bool,
+    /// Whether the dead are removed in the background.
+    pub purge: bool,
+    /// How long the dead stay on disk, in seconds.
+    pub purge_grace: u64,
+    /// The account's master key, decoded: resource tokens are signed with it.
+    pub master_key: Vec<u8>,
+}
+
+/// The store and what goes with it.
+pub struct Service {
+    store: Store,
+    config: Config,
+    throughputs: Throughputs,
+    maintenance: Maintenance,
+}
+
+impl Service {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// When another process has it, the clock does not fit, or the engine fails.
+    pub async fn open(config: Config) -> std::result::Result<Arc<Service>, OpenError> {
+        let store = Store::open(OpenOptions {
+            place: config.place.clone(),
+            relaxed: config.relaxed,
+            virtual_clock: config.virtual_clock,
+            accept_clock: config.accept_clock,
+        })
+        .await?;
+        Ok(Arc::new(Service { store, config, throughputs: Throughputs::default(), maintenance: Maintenance::default() }))
+    }
+
+    /// The engine's clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        self.store.clock()
+    }
+
+    /// Bytes on disk.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.store.disk_bytes()
+    }
+
+    /// How the service was opened.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Makes the clock's present value durable.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn persist_clock(&self) -> Result<()> {
+        Ok(self.store.persist_clock().await?)
+    }
+
+    /// Finishes what is waiting and closes the store.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn close(&self) -> Result<()> {
+        Ok(self.store.close().await?)
+    }
+
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) const fn throughputs(&self) -> &Throughputs {
+        &self.throughputs
+    }
+
+    pub(crate) const fn maintenance(&self) -> &Maintenance {
+        &self.maintenance
+    }
+
+    pub(crate) async fn view(&self) -> Result<View> {
+        self.maintenance.asked.store(true, std::sync::atomic::Ordering::Relaxed);
+        Ok(self.store.view().await?)
+    }
+}
+
+/// What a verb that ran too often against faster writers answers.
+pub(crate) fn always_slower() -> Error {
+    Error::new(Kind::RetryWith, "Conflicting request to resource has been attempted. Retry to avoid conflicts.")
+}
