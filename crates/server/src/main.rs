@@ -1,1 +1,64 @@
-fn main() {}
+//! LapseDB: the server. Reads the configuration, opens the store, listens.
+
+mod admin;
+mod boot;
+mod config;
+mod health;
+mod listen;
+mod metrics;
+mod reply;
+mod route;
+mod shutdown;
+mod telemetry;
+mod tls;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use config::{Command, Config};
+
+/// Many small allocations per request: an allocator made for that is worth a third of the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Something failed that is neither of the following.
+const EXIT_FAILED: u8 = 1;
+/// An unknown flag or a value that is not allowed.
+const EXIT_CONFIG: u8 = 2;
+/// Another process has the store.
+const EXIT_IN_USE: u8 = 3;
+
+fn main() -> ExitCode {
+    let config = match Config::load(std::env::args_os(), |name| std::env::var(name).ok()) {
+        Ok(Command::Serve(config)) => config,
+        Ok(Command::Print(text)) => {
+            // Whoever closed the pipe has read enough.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            return ExitCode::SUCCESS;
+        }
+        Err(line) => return refuse(EXIT_CONFIG, &line),
+    };
+    telemetry::start(&config);
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(EXIT_FAILED, &format!("cannot start threads: {error}")),
+    };
+    match runtime.block_on(boot::run(*config)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(boot::Failure::InUse(line)) => refuse(EXIT_IN_USE, &line),
+        Err(boot::Failure::Other(line)) => refuse(EXIT_FAILED, &line),
+    }
+}
+
+/// Says in one line why there is no server.
+fn refuse(code: u8, line: &str) -> ExitCode {
+    let _ = writeln!(
+        std::io::stderr(),
+        "lapsedb: {}",
+        line.replace(['\r', '\n'], " ")
+    );
+    ExitCode::from(code)
+}

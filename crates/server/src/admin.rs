@@ -1,0 +1,138 @@
+//! The admin API, `/_lapsedb/…`: the clock, and what time to live has done and will do.
+
+mod access;
+mod clock;
+mod duration;
+mod ttl;
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use lapsedb_value::{Object, Value, json};
+
+use self::access::Right;
+use crate::boot::App;
+use crate::reply::{self, Reply};
+
+/// The longest body of an admin call.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// The deepest nesting of such a body, which is one flat object.
+const LIMITS: json::Limits = json::Limits {
+    depth_max: 4,
+    duplicates_refused: &["advance", "advanceMillis", "set", "trust", "defaultTtl"],
+};
+
+/// What an admin call answers: members of an object, or an error as an answer.
+type Answer = Result<Reply, Reply>;
+
+/// Answers an admin call.
+pub async fn answer(app: &App, request: Request<Incoming>) -> Reply {
+    match dispatch(app, request).await {
+        Ok(reply) | Err(reply) => reply,
+    }
+}
+
+async fn dispatch(app: &App, request: Request<Incoming>) -> Answer {
+    let (parts, body) = request.into_parts();
+    let right = access::of(app, &parts)?;
+    let read = parts.method == Method::GET || parts.method == Method::HEAD;
+    if !read && right == Right::Read {
+        return Err(reply::error(
+            StatusCode::FORBIDDEN,
+            "the read-only key may only GET",
+        ));
+    }
+    let segments = segments(parts.uri.path())?;
+    let path: Vec<&str> = segments.iter().map(String::as_str).skip(1).collect();
+    match (path.as_slice(), parts.method.as_str()) {
+        (["clock"], "GET" | "HEAD") => Ok(clock::show(app)),
+        (["clock"], "POST") => clock::change(app, &object(body).await?).await,
+        (["clock"], _) => Err(reply::not_allowed("GET, POST")),
+        (["dbs", db, "colls", coll, "ttl", rest @ ..], method) => {
+            ttl::answer(
+                app,
+                (db, coll),
+                rest,
+                method,
+                parts.uri.query().unwrap_or_default(),
+                body,
+            )
+            .await
+        }
+        _ => Err(reply::error(
+            StatusCode::NOT_FOUND,
+            "the admin API has no such address",
+        )),
+    }
+}
+
+/// The segments of a path, each percent-decoded by itself; empty ones are dropped.
+fn segments(path: &str) -> Result<Vec<String>, Reply> {
+    let segments = path.split('/').filter(|segment| !segment.is_empty());
+    let decoded: Option<Vec<String>> = segments.map(percent_decode).collect();
+    decoded.ok_or_else(|| bad("the path is not percent-encoded UTF-8"))
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let (high, low) = (hex(bytes.next()?)?, hex(bytes.next()?)?);
+            out.push(high << 4 | low);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
+}
+
+async fn bytes(body: Incoming) -> Result<Bytes, Reply> {
+    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(reply::error(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &format!("the body is longer than {BODY_BYTES_MAX} bytes"),
+        )),
+        Err(error) => Err(bad(&format!("the body did not arrive: {error}"))),
+    }
+}
+
+/// The body as an object.
+async fn object(body: Incoming) -> Result<Object, Reply> {
+    match json::parse(&bytes(body).await?, &LIMITS) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(bad("the body must be a JSON object")),
+        Err(error) => Err(bad(&format!("the body is not JSON: {error}"))),
+    }
+}
+
+fn bad(message: &str) -> Reply {
+    reply::error(StatusCode::BAD_REQUEST, message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use super::*;
+
+    #[test]
+    fn segments_are_decoded_one_by_one() {
+        assert_eq!(
+            segments("/_lapsedb//dbs/a%2Fb/colls/%E4%BD%A0/").unwrap(),
+            ["_lapsedb", "dbs", "a/b", "colls", "你"]
+        );
+        for path in ["/%", "/%4", "/%zz", "/%ff", "/%+1"] {
+            assert!(segments(path).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! From a configuration to a running server, and back to nothing.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use lapsedb_door_cosmos::{Door, Keys};
+use lapsedb_record::clock::{ClockEvent, Reason};
+use lapsedb_service::{OpenError, Place, Service};
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::{Config, Protocol};
+use crate::listen::{Listeners, Serving};
+use crate::metrics::Metrics;
+use crate::shutdown::Signals;
+use crate::tls::Identity;
+
+/// How often the clock is judged; a step is told within this time.
+const CLOCK_SAMPLE_SECONDS: u64 = 1;
+/// How often the clock is saved while requests come, in samples.
+const CLOCK_SAVE_SAMPLES: u64 = 5;
+/// The store's folder in the data path; the certificate lies beside it.
+const STORE_FOLDER: &str = "store";
+
+/// What all requests share.
+pub struct App {
+    /// The verbs.
+    pub service: Arc<Service>,
+    /// The NoSQL door.
+    pub door: Door,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// The keys, decoded.
+    pub keys: Keys,
+    /// The certificate as PEM text, if this server speaks TLS.
+    pub certificate: Option<Bytes>,
+    stopping: AtomicBool,
+}
+
+impl App {
+    /// Whether the server is on its way down.
+    pub fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+}
+
+/// Why there is no server; one line.
+#[derive(Debug)]
+pub enum Failure {
+    /// Another process has the store.
+    InUse(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl From<String> for Failure {
+    fn from(line: String) -> Failure {
+        Failure::Other(line)
+    }
+}
+
+/// Runs the server until a signal ends it.
+pub async fn run(config: Config) -> Result<(), Failure> {
+    let mut signals =
+        Signals::new().map_err(|error| format!("cannot wait for signals: {error}"))?;
+    let service = open(&config).await?;
+    let identity = identity(&config)?;
+    let tls = match &identity {
+        Some(identity) => Some(TlsAcceptor::from(identity.server_config()?)),
+        None => None,
+    };
+    let listeners = Listeners::bind(config.bind, config.port).await?;
+    let address = listeners.address;
+    let keys = Keys {
+        master: config.master_key.clone(),
+        read_only: config.read_only_key.clone(),
+    };
+    let app = Arc::new(App {
+        door: Door::new(Arc::clone(&service), keys.clone()),
+        service: Arc::clone(&service),
+        metrics: Metrics::default(),
+        keys,
+        certificate: identity.map(|identity| Bytes::from(identity.certificate)),
+        stopping: AtomicBool::new(false),
+    });
+    let serving = Serving::start(listeners, Arc::clone(&app), config.protocol, tls);
+    let clock = tokio::spawn(watch_clock(Arc::clone(&app)));
+    if let Some(mongo) = &config.mongo {
+        tracing::info!(port = mongo.port, "the Mongo door is not in this build");
+    }
+    say_ready(&format!("ready nosql={address}"));
+
+    let signal = signals.next().await;
+    tracing::info!(signal, "stopping");
+    app.stopping.store(true, Ordering::Release);
+    serving.stop().await;
+    clock.abort();
+    service
+        .close()
+        .await
+        .map_err(|error| format!("the store did not close well: {}", error.message))?;
+    Ok(())
+}
+
+async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
+    let place = match &config.data_path {
+        None => Place::Memory,
+        Some(path) => {
+            std::fs::create_dir_all(path)
+                .map_err(|error| format!("cannot make {}: {error}", path.display()))?;
+            Place::Disk(path.join(STORE_FOLDER))
+        }
+    };
+    let opened = Service::open(lapsedb_service::Config {
+        place,
+        relaxed: config.relaxed,
+        virtual_clock: config.virtual_clock,
+        accept_clock: config.accept_clock,
+        purge: config.purge,
+        purge_grace: config.purge_grace_seconds,
+        master_key: config.master_key.clone(),
+    });
+    opened.await.map_err(|error| match error {
+        OpenError::InUse(line) => Failure::InUse(line),
+        OpenError::Clock(_) | OpenError::Format(_) | OpenError::Failed(_) => {
+            Failure::Other(error.to_string())
+        }
+    })
+}
+
+/// The certificate, after the store is ours: two servers starting at once must not both make one.
+fn identity(config: &Config) -> Result<Option<Identity>, String> {
+    match (config.protocol, &config.data_path) {
+        (Protocol::Http, _) => Ok(None),
+        (Protocol::Https | Protocol::Both, None) => Identity::make().map(Some),
+        (Protocol::Https | Protocol::Both, Some(path)) => Identity::load_or_make(path).map(Some),
+    }
+}
+
+/// The one line on standard output that other programs wait for.
+fn say_ready(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // Whoever does not read it does not need it.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    tracing::info!("{line}");
+}
+
+/// Judges the clock every second, so that a step is noticed although nobody asks, and saves it while requests come.
+async fn watch_clock(app: Arc<App>) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(CLOCK_SAMPLE_SECONDS));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (mut samples, mut saved_at) = (0, 0);
+    loop {
+        ticks.tick().await;
+        for event in app.service.clock().sample() {
+            tell(event);
+        }
+        samples += 1;
+        let requests = app.metrics.requests();
+        if samples % CLOCK_SAVE_SAMPLES == 0 && requests != saved_at {
+            saved_at = requests;
+            if let Err(error) = app.service.persist_clock().await {
+                tracing::error!(error = error.message, "cannot save the clock");
+            }
+        }
+    }
+}
+
+fn tell(event: ClockEvent) {
+    match event {
+        ClockEvent::Suspect { ahead_ms } => tracing::warn!(
+            ahead_ms,
+            "the clock has jumped ahead and is not believed: nothing expires by it, nothing is purged, until it is \
+             synchronised, trusted or steady for 15 minutes"
+        ),
+        ClockEvent::Returned => tracing::info!("the clock has come back; nothing has happened"),
+        ClockEvent::Taken { ahead_ms, reason } => {
+            let reason = match reason {
+                Reason::Synchronised => "it is synchronised",
+                Reason::Trusted => "an operator trusts it",
+                Reason::Steady => "it has been steady",
+            };
+            tracing::warn!(
+                ahead_ms,
+                reason,
+                "the clock has jumped ahead and is believed"
+            );
+        }
+        ClockEvent::Behind { behind_ms } => {
+            tracing::warn!(
+                behind_ms,
+                "the clock was set back; time goes on by the monotonic clock"
+            );
+        }
+    }
+}

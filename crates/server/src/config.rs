@@ -1,0 +1,361 @@
+//! The whole configuration: raw text from flag, variable or file, then checked, then passed on as plain structs.
+
+pub mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use self::settings::{Asked, Given, Layer};
+
+/// The key that the emulator's makers publish: known to everybody, so it protects nothing.
+const PUBLISHED_KEY: &str =
+    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+
+/// The longest grace period: the longest time to live.
+const PURGE_GRACE_SECONDS_MAX: u64 = 2_147_483_647;
+
+/// What to do, as told by command line, environment and file.
+#[derive(Debug)]
+pub enum Command {
+    /// Run the server.
+    Serve(Box<Config>),
+    /// Print this and end.
+    Print(String),
+}
+
+/// A configuration that can be run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The folder of the store; none = in memory.
+    pub data_path: Option<PathBuf>,
+    /// Where to listen.
+    pub bind: IpAddr,
+    /// The NoSQL door's port; 0 = any.
+    pub port: u16,
+    /// What the NoSQL door speaks.
+    pub protocol: Protocol,
+    /// The Mongo door, if it is wanted.
+    pub mongo: Option<Mongo>,
+    /// The master key, decoded.
+    pub master_key: Vec<u8>,
+    /// The key that may only read, decoded.
+    pub read_only_key: Option<Vec<u8>>,
+    /// Time stands still until moved.
+    pub virtual_clock: bool,
+    /// Start with a clock far from the store's.
+    pub accept_clock: bool,
+    /// Acknowledge before the disk has it.
+    pub relaxed: bool,
+    /// Remove the dead from disk.
+    pub purge: bool,
+    /// How long they stay there at least.
+    pub purge_grace_seconds: u64,
+    /// The form of the log.
+    pub log_json: bool,
+    /// How much is logged.
+    pub log_level: tracing::level_filters::LevelFilter,
+}
+
+/// The settings of the Mongo door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mongo {
+    /// Its port; 0 = any.
+    pub port: u16,
+    /// Whether clients must log in.
+    pub auth: bool,
+    /// The address named to clients.
+    pub advertise: Option<String>,
+    /// Whether fail points may be set.
+    pub test_commands: bool,
+}
+
+/// What a port speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Plain only.
+    Http,
+    /// TLS only.
+    Https,
+    /// The first byte of a connection decides.
+    Both,
+}
+
+impl Config {
+    /// Reads and checks everything. An error is one line.
+    pub fn load(
+        args: impl IntoIterator<Item = OsString>,
+        variables: impl Fn(&str) -> Option<String>,
+    ) -> Result<Command, String> {
+        let flags = match settings::from_flags(args)? {
+            Asked::Run(flags) => flags,
+            Asked::Print(text) => return Ok(Command::Print(text)),
+        };
+        let variables = settings::from_variables(variables);
+        let file = match flags.get("config").or_else(|| variables.get("config")) {
+            None => Layer::new(),
+            Some(given) => {
+                let text = std::fs::read_to_string(&given.text)
+                    .map_err(|error| bad(given, &format!("a file that can be read ({error})")))?;
+                settings::from_file(&given.text, &text)?
+            }
+        };
+        Raw(lay([flags, variables, file]))
+            .check()
+            .map(|config| Command::Serve(Box::new(config)))
+    }
+}
+
+/// Pairs of which only one can hold; the layer above decides for both.
+const RIVALS: [(&str, &str); 2] = [("key", "key-file"), ("memory", "data-path")];
+
+/// Lays the layers over each other, the first on top.
+fn lay(layers: [Layer; 3]) -> Layer {
+    let mut sum = Layer::new();
+    for mut layer in layers {
+        for (one, other) in RIVALS {
+            if sum.contains_key(one) {
+                layer.remove(other);
+            }
+            if sum.contains_key(other) {
+                layer.remove(one);
+            }
+        }
+        for (name, given) in layer {
+            sum.entry(name).or_insert(given);
+        }
+    }
+    sum
+}
+
+fn bad(given: &Given, allowed: &str) -> String {
+    format!("{given} is not allowed; allowed: {allowed}")
+}
+
+/// Settings as text, all layers in one.
+struct Raw(Layer);
+
+impl Raw {
+    fn check(&self) -> Result<Config, String> {
+        self.check_engine()?;
+        let bind = self.bind()?;
+        let (master_key, own_key) = self.master_key(bind)?;
+        let read_only_key = self.0.get("read-only-key").map(decode_key).transpose()?;
+        if read_only_key.as_ref() == Some(&master_key) {
+            return Err("--read-only-key must differ from the master key".to_owned());
+        }
+        Ok(Config {
+            data_path: self.data_path()?,
+            bind,
+            port: self.port("port", 8081)?,
+            protocol: self.choice(
+                "protocol",
+                &[
+                    ("http", Protocol::Http),
+                    ("https", Protocol::Https),
+                    ("both", Protocol::Both),
+                ],
+                Protocol::Both,
+            )?,
+            mongo: self.mongo(bind, own_key)?,
+            master_key,
+            read_only_key,
+            virtual_clock: self.switch("virtual-clock")?,
+            accept_clock: self.switch("accept-clock")?,
+            relaxed: self.choice("durability", &[("sync", false), ("relaxed", true)], false)?,
+            purge: self.choice("purge", &ON_OFF, true)?,
+            purge_grace_seconds: self.number("purge-grace", 300, PURGE_GRACE_SECONDS_MAX)?,
+            log_json: self.choice("log-format", &[("text", false), ("json", true)], false)?,
+            log_level: self.log_level()?,
+        })
+    }
+
+    /// Refuses what this build does not have, rather than starting something else than was asked for.
+    fn check_engine(&self) -> Result<(), String> {
+        if let Some(given) = self.0.get("engine") {
+            let postgres = ["postgres://", "postgresql://"]
+                .iter()
+                .any(|scheme| given.text.starts_with(scheme));
+            return Err(if postgres {
+                "--engine: this build has no postgres engine; allowed: leave the flag out for the embedded engine".to_owned()
+            } else {
+                bad(given, "postgres://…, or nothing for the embedded engine")
+            });
+        }
+        if self.0.contains_key("init") {
+            return Err(
+                "--init: this build cannot apply a file at start; leave the flag out".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn bind(&self) -> Result<IpAddr, String> {
+        let Some(given) = self.0.get("bind") else {
+            return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        };
+        if given.text == "localhost" {
+            return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        }
+        let text = given.text.trim_start_matches('[').trim_end_matches(']');
+        text.parse().map_err(|_| {
+            bad(
+                given,
+                "an IP address, such as 127.0.0.1, 0.0.0.0 or ::1, or localhost",
+            )
+        })
+    }
+
+    /// The master key, and whether it was given.
+    fn master_key(&self, bind: IpAddr) -> Result<(Vec<u8>, bool), String> {
+        let given = match (self.0.get("key"), self.0.get("key-file")) {
+            (Some(_), Some(_)) => {
+                return Err(
+                    "--key and --key-file cannot both be given; allowed: one of them".to_owned(),
+                );
+            }
+            (Some(key), None) => Some(decode_key(key)?),
+            (None, Some(file)) => {
+                let text = std::fs::read_to_string(&file.text)
+                    .map_err(|error| bad(file, &format!("a file that can be read ({error})")))?;
+                let key = decode(text.trim())
+                    .ok_or_else(|| bad(file, "a file that holds a key in base64"))?;
+                Some(key)
+            }
+            (None, None) => None,
+        };
+        let published = decode(PUBLISHED_KEY).unwrap_or_default();
+        let own_key = given.is_some();
+        let key = given.unwrap_or_else(|| published.clone());
+        if key == published && !bind.is_loopback() {
+            return Err(format!(
+                "--bind {bind} is not a loopback address, so the published emulator key would protect nothing; \
+                 give a key of your own with --key or --key-file"
+            ));
+        }
+        Ok((key, own_key))
+    }
+
+    fn data_path(&self) -> Result<Option<PathBuf>, String> {
+        let memory = self.switch("memory")?;
+        match self.0.get("data-path") {
+            Some(_) if memory => Err(
+                "--memory and --data-path cannot both be given; allowed: one of them".to_owned(),
+            ),
+            None if memory => Ok(None),
+            Some(given) if given.text.is_empty() => Err(bad(given, "a folder")),
+            Some(given) => Ok(Some(PathBuf::from(&given.text))),
+            None => Ok(Some(PathBuf::from("./lapsedb-data"))),
+        }
+    }
+
+    fn mongo(&self, bind: IpAddr, own_key: bool) -> Result<Option<Mongo>, String> {
+        // As a fresh mongod: open to this machine only while nobody has asked for protection.
+        let auth = self.choice("mongo-auth", &ON_OFF, own_key || !bind.is_loopback())?;
+        let advertise = match self.0.get("mongo-advertise") {
+            None => None,
+            Some(given) => {
+                let parts = given.text.rsplit_once(':');
+                let good = parts.is_some_and(|(host, port)| {
+                    !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+                });
+                if !good {
+                    return Err(bad(given, "HOST:PORT"));
+                }
+                Some(given.text.clone())
+            }
+        };
+        let test_commands = self.switch("enable-test-commands")?;
+        if self
+            .0
+            .get("mongo-port")
+            .is_some_and(|given| given.text == "off")
+        {
+            return Ok(None);
+        }
+        let port = self.port("mongo-port", 27017)?;
+        Ok(Some(Mongo {
+            port,
+            auth,
+            advertise,
+            test_commands,
+        }))
+    }
+
+    fn log_level(&self) -> Result<tracing::level_filters::LevelFilter, String> {
+        use tracing::level_filters::LevelFilter;
+        let levels = [
+            ("off", LevelFilter::OFF),
+            ("error", LevelFilter::ERROR),
+            ("warn", LevelFilter::WARN),
+            ("info", LevelFilter::INFO),
+            ("debug", LevelFilter::DEBUG),
+            ("trace", LevelFilter::TRACE),
+        ];
+        self.choice("log-level", &levels, LevelFilter::INFO)
+    }
+
+    fn switch(&self, name: &str) -> Result<bool, String> {
+        self.choice(
+            name,
+            &[
+                ("true", true),
+                ("false", false),
+                ("1", true),
+                ("0", false),
+                ("on", true),
+                ("off", false),
+            ],
+            false,
+        )
+    }
+
+    fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)], default: T) -> Result<T, String> {
+        let Some(given) = self.0.get(name) else {
+            return Ok(default);
+        };
+        let chosen = choices
+            .iter()
+            .find(|(word, _)| given.text.eq_ignore_ascii_case(word));
+        chosen.map(|(_, choice)| *choice).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            bad(given, &words.join(", "))
+        })
+    }
+
+    fn number(&self, name: &str, default: u64, max: u64) -> Result<u64, String> {
+        let Some(given) = self.0.get(name) else {
+            return Ok(default);
+        };
+        let number = given.text.parse().ok().filter(|number| *number <= max);
+        number.ok_or_else(|| bad(given, &format!("a whole number from 0 to {max}")))
+    }
+
+    fn port(&self, name: &str, default: u16) -> Result<u16, String> {
+        let port = self
+            .number(name, u64::from(default), u64::from(u16::MAX))
+            .map_err(|error| {
+                if name == "mongo-port" {
+                    format!("{error}, or off")
+                } else {
+                    error
+                }
+            })?;
+        Ok(u16::try_from(port).unwrap_or(default))
+    }
+}
+
+const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok().filter(|key| !key.is_empty())
+}
+
+fn decode_key(given: &Given) -> Result<Vec<u8>, String> {
+    decode(&given.text).ok_or_else(|| bad(given, "a key in base64"))
+}
