@@ -228,8 +228,10 @@ impl Store {
     /// # Errors
     /// When the engine fails.
     pub async fn persist_clock(&self) -> Result<()> {
-        // The engine writes the clock's checkpoint with every commit; an empty batch is enough.
-        self.engine.commit(Batch::new()).await?;
+        let mut batch = Batch::new();
+        let clock = self.clock.checkpoint(self.clock.now());
+        batch.put(Space::Meta, Template::from(keys::CLOCK), Template::from(clock));
+        self.engine.commit(batch).await?;
         Ok(())
     }
 
