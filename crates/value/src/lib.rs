@@ -6,6 +6,8 @@
 pub mod bson;
 pub mod cosmos_binary;
 mod extended;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod json;
 pub mod number;
 pub mod order;

@@ -118,66 +118,71 @@ impl Value {
 
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Value::String(text) => Some(text),
-            _ => None,
+        if let Value::String(text) = self {
+            Some(text)
+        } else {
+            None
         }
     }
 
     /// The truth value of a boolean.
     pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Value::Bool(truth) => Some(*truth),
-            _ => None,
+        if let Value::Bool(truth) = self {
+            Some(*truth)
+        } else {
+            None
         }
     }
 
     /// The elements of an array.
     pub fn as_array(&self) -> Option<&[Value]> {
-        match self {
-            Value::Array(elements) => Some(elements),
-            _ => None,
+        if let Value::Array(elements) = self {
+            Some(elements)
+        } else {
+            None
         }
     }
 
     /// The elements of an array, to be changed.
     pub fn as_array_mut(&mut self) -> Option<&mut Vec<Value>> {
-        match self {
-            Value::Array(elements) => Some(elements),
-            _ => None,
+        if let Value::Array(elements) = self {
+            Some(elements)
+        } else {
+            None
         }
     }
 
     /// The members of an object.
     pub fn as_object(&self) -> Option<&Object> {
-        match self {
-            Value::Object(object) => Some(object),
-            _ => None,
+        if let Value::Object(object) = self {
+            Some(object)
+        } else {
+            None
         }
     }
 
     /// The members of an object, to be changed.
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
-        match self {
-            Value::Object(object) => Some(object),
-            _ => None,
+        if let Value::Object(object) = self {
+            Some(object)
+        } else {
+            None
         }
     }
 
     /// The members of an object, taken out of it.
     pub fn into_object(self) -> Option<Object> {
-        match self {
-            Value::Object(object) => Some(object),
-            _ => None,
+        if let Value::Object(object) = self {
+            Some(object)
+        } else {
+            None
         }
     }
 
     /// The member of that name; [`Value::Undefined`] if there is none or this is no object.
     pub fn get(&self, name: &str) -> &Value {
-        match self {
-            Value::Object(object) => object.get(name).unwrap_or(&UNDEFINED),
-            _ => &UNDEFINED,
-        }
+        let member = self.as_object().and_then(|object| object.get(name));
+        member.unwrap_or(&UNDEFINED)
     }
 
     /// A reference to the absence of a value.

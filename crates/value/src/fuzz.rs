@@ -1,0 +1,59 @@
+//! What must hold for any bytes at all; bodies for fuzz targets and property tests.
+//!
+//! Each function reads the bytes in one format and says what does not add up. That the bytes are
+//! refused is no complaint.
+
+use crate::{Value, bson, cosmos_binary, json, order};
+
+fn check(holds: bool, what: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what.to_owned()) }
+}
+
+/// Parsed JSON prints to JSON that parses to the same, and printing settles at once.
+pub fn json(bytes: &[u8]) -> Result<(), String> {
+    let Ok(value) = json::parse(bytes, &json::Limits::DEFAULT) else {
+        return Ok(());
+    };
+    let text = json::to_string(&value);
+    let again = json::parse(text.as_bytes(), &json::Limits::DEFAULT);
+    let again = again.map_err(|error| format!("printed JSON does not parse: {error}"))?;
+    check(order::deep_equal(&value, &again), "printed JSON means something else")?;
+    check(json::to_string(&again) == text, "printing does not settle")
+}
+
+/// The reader and the transcoder agree on what is BSON and what it says, and what is read can be
+/// written and read again.
+pub fn bson(bytes: &[u8]) -> Result<(), String> {
+    let mut members = b"before".to_vec();
+    let count = bson::json_members(bytes, &mut members);
+    let object = match (bson::read_document(bytes), count) {
+        (Err(_), Err(_)) => return check(members == b"before", "an error left something behind"),
+        (Ok(object), Ok(count)) if object.len() == count => object,
+        (read, count) => return Err(format!("reader and transcoder differ: {read:?}, {count:?}")),
+    };
+    let mut expected = b"before".to_vec();
+    json::write_members(&object, &mut expected);
+    check(members == expected, "reader and transcoder print differently")?;
+    for (name, value) in &object {
+        let found = bson::find(bytes, &[name]).map_err(|error| error.to_string())?;
+        let found = found.ok_or("a member is not found")?.to_value();
+        let found = found.map_err(|error| error.to_string())?;
+        let first = object.get(name).unwrap_or(value);
+        check(order::deep_equal(&found, first), "a member is found but differs")?;
+    }
+    let mut written = Vec::new();
+    bson::write_document(&object, &mut written);
+    let again = bson::read_document(&written).map_err(|error| error.to_string())?;
+    let (before, after) = (Value::Object(object), Value::Object(again));
+    check(order::deep_equal(&before, &after), "written BSON means something else")
+}
+
+/// Decoded binary JSON is a value that JSON text can say as well.
+pub fn cosmos_binary(bytes: &[u8]) -> Result<(), String> {
+    let Ok(value) = cosmos_binary::decode(bytes, &json::Limits::DEFAULT) else {
+        return Ok(());
+    };
+    let again = json::parse(json::to_string(&value).as_bytes(), &json::Limits::DEFAULT);
+    let again = again.map_err(|error| format!("printed JSON does not parse: {error}"))?;
+    check(order::deep_equal(&value, &again), "printed JSON means something else")
+}
