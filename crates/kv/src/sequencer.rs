@@ -343,3 +343,7 @@ impl<B: Backend> Drop for End<'_, B> {
         self.0.ended.send_replace(true);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

@@ -349,3 +349,7 @@ impl Snapshot for RocksdbSnapshot {
         self.view.scan(scan)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;
