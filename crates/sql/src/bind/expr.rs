@@ -1,0 +1,144 @@
+//! Expressions.
+
+use lapsedb_value::{Str, Value};
+
+use super::{Binder, Mode, Place};
+use crate::ast;
+use crate::error::SqlError;
+use crate::functions;
+use crate::plan::{AggregateKind, Expr, ExprKind, SubqueryKind};
+use crate::span::Span;
+
+impl Binder<'_> {
+    /// Resolves an expression, and computes it if nothing in it depends on a row.
+    pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
+        let span = expr.span;
+        let kind = match &expr.kind {
+            ast::ExprKind::Literal(value) => ExprKind::Constant(value.clone()),
+            ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name, span)?),
+            ast::ExprKind::Name(name) => self.name(name, span)?,
+            ast::ExprKind::Member(base, name) => ExprKind::Member(self.boxed(base)?, name.text.clone()),
+            ast::ExprKind::Index(base, index) => self.index(base, index)?,
+            ast::ExprKind::Array(items) => ExprKind::Array(self.list(items)?),
+            ast::ExprKind::Object(members) => self.object(members)?,
+            ast::ExprKind::Unary(op, operand) => ExprKind::Unary(*op, self.boxed(operand)?),
+            ast::ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, self.boxed(a)?, self.boxed(b)?),
+            ast::ExprKind::And(terms) => ExprKind::And(self.list(terms)?),
+            ast::ExprKind::Or(terms) => ExprKind::Or(self.list(terms)?),
+            ast::ExprKind::Coalesce(a, b) => ExprKind::Coalesce(self.boxed(a)?, self.boxed(b)?),
+            ast::ExprKind::Conditional(a, b, c) => {
+                ExprKind::Conditional(self.boxed(a)?, self.boxed(b)?, self.boxed(c)?)
+            }
+            ast::ExprKind::In { needle, list, negated } => {
+                ExprKind::In { needle: self.boxed(needle)?, list: self.list(list)?, negated: *negated }
+            }
+            ast::ExprKind::Between { value, low, high, negated } => {
+                let (value, low, high) = (self.boxed(value)?, self.boxed(low)?, self.boxed(high)?);
+                ExprKind::Between { value, low, high, negated: *negated }
+            }
+            ast::ExprKind::Like { value, pattern, escape, negated } => {
+                let (value, pattern) = (self.boxed(value)?, self.boxed(pattern)?);
+                ExprKind::Like { value, pattern, escape: *escape, negated: *negated }
+            }
+            ast::ExprKind::Call { name, user_defined, args } => self.call(name, *user_defined, args, span)?,
+            ast::ExprKind::Subquery(kind, query) => self.subquery(*kind, query, span)?,
+        };
+        Ok(super::fold::folded(Expr::new(kind, span)))
+    }
+
+    fn boxed(&mut self, expr: &ast::Expr) -> Result<Box<Expr>, SqlError> {
+        Ok(Box::new(self.expr(expr)?))
+    }
+
+    fn list(&mut self, exprs: &[ast::Expr]) -> Result<Vec<Expr>, SqlError> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    fn name(&self, name: &Str, span: Span) -> Result<ExprKind, SqlError> {
+        match self.find(name) {
+            Some(slot) => Ok(ExprKind::Slot(slot)),
+            // Numbers that are not finite are no values: they are as good as absent.
+            None if name == "NaN" || name == "Infinity" => Ok(ExprKind::Constant(Value::Undefined)),
+            None => Err(SqlError::unresolved(name, span)),
+        }
+    }
+
+    fn index(&mut self, base: &ast::Expr, index: &ast::Expr) -> Result<ExprKind, SqlError> {
+        let (base, index) = (self.boxed(base)?, self.boxed(index)?);
+        Ok(match index.constant() {
+            Some(Value::String(name)) => ExprKind::Member(base, name.clone()),
+            _ => ExprKind::Index(base, index),
+        })
+    }
+
+    /// Of members with the same name the last one counts.
+    fn object(&mut self, members: &[(ast::Name, ast::Expr)]) -> Result<ExprKind, SqlError> {
+        let mut bound: Vec<(Str, Expr)> = Vec::with_capacity(members.len());
+        for (name, expr) in members {
+            let expr = self.expr(expr)?;
+            match bound.iter_mut().find(|(known, _)| *known == name.text) {
+                Some((_, old)) => *old = expr,
+                None => bound.push((name.text.clone(), expr)),
+            }
+        }
+        Ok(ExprKind::Object(bound))
+    }
+
+    #[inline(never)]
+    fn call(
+        &mut self,
+        name: &ast::Name,
+        user_defined: bool,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<ExprKind, SqlError> {
+        if user_defined {
+            // There is no engine for scripts, so no user-defined function can exist.
+            return Err(SqlError::unknown_function(&format!("udf.{}", name.text), name.span));
+        }
+        if let Some(kind) = AggregateKind::from_name(&name.text) {
+            return self.aggregate(kind, args, span);
+        }
+        let Some(function) = functions::find(&name.text) else {
+            return Err(SqlError::unknown_function(&name.text, name.span));
+        };
+        if function.rank_only {
+            let message = format!("The {} function is only allowed in the ORDER BY RANK clause.", function.name);
+            return Err(SqlError::new("SC2240", message, span));
+        }
+        if !function.takes(args.len()) {
+            return Err(SqlError::arity(function.name, function.min, function.max, span));
+        }
+        Ok(ExprKind::Call(function, self.list(args)?))
+    }
+
+    fn aggregate(&mut self, kind: AggregateKind, args: &[ast::Expr], span: Span) -> Result<ExprKind, SqlError> {
+        let [argument] = args else {
+            return Err(SqlError::arity(&kind.to_string(), 1, Some(1), span));
+        };
+        let gathered = match std::mem::replace(&mut self.mode, Mode::Argument) {
+            Mode::Gathering(gathered) => gathered,
+            Mode::Argument => return Err(SqlError::nested_aggregate(span)),
+            Mode::Rows => {
+                self.mode = Mode::Rows;
+                // The service's code for this text is not known.
+                let message = "Aggregate functions are only allowed in the SELECT clause.";
+                return Err(SqlError::new("SC2101", message, span));
+            }
+        };
+        let argument = self.expr(argument)?;
+        let slot = self.new_slot();
+        let mut gathered = gathered;
+        gathered.push((slot, kind, argument));
+        self.mode = Mode::Gathering(gathered);
+        Ok(ExprKind::Slot(slot))
+    }
+
+    #[inline(never)]
+    fn subquery(&mut self, kind: SubqueryKind, query: &ast::Query, span: Span) -> Result<ExprKind, SqlError> {
+        if matches!(self.mode, Mode::Argument) {
+            return Err(SqlError::nested_aggregate(span));
+        }
+        Ok(ExprKind::Subquery(kind, Box::new(self.query(query, Place::Nested)?)))
+    }
+}

@@ -1,0 +1,47 @@
+//! Which expressions are plain paths into the document.
+
+use std::collections::HashMap;
+
+use lapsedb_value::Value;
+
+use super::Binder;
+use crate::plan::{Expr, ExprKind, Slot, Step};
+
+/// The document paths that aliases stand for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origins(pub(super) HashMap<Slot, Vec<Step>>);
+
+impl Origins {
+    /// The path of an expression from the root of the document, if it is nothing but a path.
+    pub(crate) fn path(&self, expr: &Expr) -> Option<Vec<Step>> {
+        path(&self.0, expr)
+    }
+}
+
+impl Binder<'_> {
+    /// The path of an expression from the root of the document, if it is nothing but a path.
+    pub(super) fn path(&self, expr: &Expr) -> Option<Vec<Step>> {
+        path(&self.origins, expr)
+    }
+}
+
+fn path(origins: &HashMap<Slot, Vec<Step>>, expr: &Expr) -> Option<Vec<Step>> {
+    match &expr.kind {
+        ExprKind::Slot(slot) => origins.get(slot).cloned(),
+        ExprKind::Member(base, name) => {
+            let mut steps = path(origins, base)?;
+            steps.push(Step::Member(name.clone()));
+            Some(steps)
+        }
+        ExprKind::Index(base, index) => {
+            let step = match index.constant()? {
+                Value::String(name) => Step::Member(name.clone()),
+                number => Step::Index(u64::try_from(number.as_i64()?).ok()?),
+            };
+            let mut steps = path(origins, base)?;
+            steps.push(step);
+            Some(steps)
+        }
+        _ => None,
+    }
+}

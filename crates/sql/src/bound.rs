@@ -1,0 +1,113 @@
+//! A query ready to run, and what can be said of it without running it.
+
+use lapsedb_value::Value;
+use lapsedb_value::path::Path;
+
+use crate::ast::Query;
+use crate::bind::{self, Origins};
+use crate::error::SqlError;
+use crate::params::Params;
+use crate::partition::{self, PartitionFilter};
+use crate::plan::{AggregateKind, BoundOrder, BoundQuery, Expr, ExprKind, Projection, SourceKind, Step};
+
+/// A query whose names are resolved and whose parameters are known.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    query: BoundQuery,
+    origins: Origins,
+}
+
+/// Resolves names, checks functions and counts, and puts the parameters in.
+pub fn bind(query: &Query, params: &Params) -> Result<Bound, SqlError> {
+    let (query, origins) = bind::bind_query(query, params)?;
+    Ok(Bound { query, origins })
+}
+
+impl Bound {
+    /// The query itself.
+    pub fn query(&self) -> &BoundQuery {
+        &self.query
+    }
+
+    /// Whether the rows of a document are known as soon as it is pushed: nothing is aggregated,
+    /// grouped, ordered or made distinct.
+    pub fn is_streaming(&self) -> bool {
+        let mut query = &self.query;
+        loop {
+            if query.grouping.is_some() || !query.order.is_empty() || query.distinct {
+                return false;
+            }
+            match query.sources.first().map(|source| &source.kind) {
+                Some(SourceKind::Feed(inner)) => query = inner,
+                Some(SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_)) => return true,
+                None => return true,
+            }
+        }
+    }
+
+    /// Whether the query reads documents at all; `SELECT 1` does not.
+    pub fn reads_documents(&self) -> bool {
+        self.query.reads_container()
+    }
+
+    /// Whether each row is a whole document, unchanged: `SELECT * FROM c WHERE …`. Such a query can
+    /// be answered with the stored bytes.
+    pub fn returns_documents(&self) -> bool {
+        match (self.query.sources.as_slice(), &self.query.projection) {
+            ([source], Projection::Value(expr)) => {
+                matches!(source.kind, SourceKind::Container)
+                    && matches!(expr.kind, ExprKind::Slot(slot) if slot == source.slot)
+                    && self.query.grouping.is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the query is exactly `SELECT VALUE COUNT(1) FROM c`, whose answer a tally knows.
+    pub fn counts_everything(&self) -> bool {
+        let query = &self.query;
+        let plain = query.filter.is_none() && query.offset == 0 && query.limit.is_none_or(|limit| limit > 0);
+        let [source] = query.sources.as_slice() else { return false };
+        let Some(grouping) = &query.grouping else { return false };
+        let [(counted, AggregateKind::Count, argument)] = grouping.aggregates.as_slice() else { return false };
+        let every_row = match &argument.kind {
+            ExprKind::Constant(value) => !value.is_undefined(),
+            ExprKind::Slot(slot) => *slot == source.slot,
+            _ => false,
+        };
+        plain
+            && every_row
+            && grouping.keys.is_empty()
+            && matches!(source.kind, SourceKind::Container)
+            && matches!(&query.projection, Projection::Value(Expr { kind: ExprKind::Slot(slot), .. }) if slot == counted)
+    }
+
+    /// Rows that `OFFSET` leaves out and rows that `TOP` or `LIMIT` lets through.
+    pub fn window(&self) -> (u64, Option<u64>) {
+        (self.query.offset, self.query.limit)
+    }
+
+    /// What the rows are sorted by.
+    pub fn order(&self) -> &[BoundOrder] {
+        &self.query.order
+    }
+
+    /// The path of an expression from the root of the document, if it is nothing but a path.
+    pub fn path(&self, expr: &Expr) -> Option<Vec<Step>> {
+        self.origins.path(expr)
+    }
+
+    /// Which values of the partition key the query can find documents under. `paths` are the paths of
+    /// the key, outermost first.
+    pub fn partition_filter(&self, paths: &[Path]) -> PartitionFilter {
+        match (&self.query.filter, self.query.reads_container()) {
+            (Some(filter), true) => partition::infer(filter, paths, &self.origins),
+            _ => PartitionFilter::Everything,
+        }
+    }
+
+    /// The constant that an expression is, if it is one.
+    pub fn constant(expr: &Expr) -> Option<&Value> {
+        expr.constant()
+    }
+}

@@ -1,0 +1,211 @@
+//! What an execution carries: the time, its budgets and its compiled expressions.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use lapsedb_value::Value;
+use regex::{Regex, RegexBuilder};
+
+use super::weight;
+use crate::error::SqlError;
+use crate::limits::{
+    BUFFERED_BYTES_MAX, BUFFERED_ROWS_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, INTERRUPT_STEPS, REGEX_BYTES_MAX,
+    REGEXES_MAX,
+};
+
+/// What a query may know of the world around it.
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    /// The time for `GetCurrentDateTime` and its kin: milliseconds since 1970.
+    pub now_ms: i64,
+    /// What `RAND` starts from.
+    pub seed: u64,
+    /// Asked now and then while the query runs; true stops it with an error.
+    pub interrupt: Option<&'a (dyn Fn() -> bool + Sync + 'a)>,
+}
+
+impl<'a> Env<'a> {
+    /// The world at that time.
+    pub fn new(now_ms: i64) -> Env<'a> {
+        Env { now_ms, seed: now_ms as u64, interrupt: None }
+    }
+
+    /// The same with another start for `RAND`.
+    pub fn with_seed(self, seed: u64) -> Env<'a> {
+        Env { seed, ..self }
+    }
+
+    /// The same with a way to stop the query.
+    pub fn with_interrupt(self, interrupt: &'a (dyn Fn() -> bool + Sync + 'a)) -> Env<'a> {
+        Env { interrupt: Some(interrupt), ..self }
+    }
+}
+
+/// The state of one execution.
+pub(crate) struct Ctx<'e> {
+    env: Env<'e>,
+    steps: Cell<u64>,
+    bytes: Cell<u64>,
+    buffered_rows: Cell<u64>,
+    buffered_bytes: Cell<u64>,
+    random: Cell<u64>,
+    regexes: RefCell<Vec<Compiled>>,
+}
+
+impl<'e> Ctx<'e> {
+    pub(crate) fn new(env: Env<'e>) -> Ctx<'e> {
+        Ctx {
+            env,
+            steps: Cell::new(0),
+            bytes: Cell::new(0),
+            buffered_rows: Cell::new(0),
+            buffered_bytes: Cell::new(0),
+            random: Cell::new(env.seed),
+            regexes: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// The time of the execution.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.env.now_ms
+    }
+
+    /// The next document has its own budget.
+    pub(crate) fn next_document(&self) {
+        self.steps.set(0);
+        self.bytes.set(0);
+    }
+
+    /// Counts one step of evaluation.
+    pub(crate) fn step(&self) -> Result<(), SqlError> {
+        let steps = self.steps.get() + 1;
+        self.steps.set(steps);
+        if steps % INTERRUPT_STEPS == 0 { self.look_up(steps) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn look_up(&self, steps: u64) -> Result<(), SqlError> {
+        if steps > DOCUMENT_STEPS_MAX {
+            return Err(SqlError::work());
+        }
+        match self.env.interrupt {
+            Some(interrupt) if interrupt() => Err(SqlError::interrupted()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts bytes of values made for the current document.
+    pub(crate) fn charge(&self, bytes: u64) -> Result<(), SqlError> {
+        let total = self.bytes.get().saturating_add(bytes);
+        self.bytes.set(total);
+        if total > DOCUMENT_BYTES_MAX { Err(SqlError::work()) } else { Ok(()) }
+    }
+
+    /// Counts a value just made.
+    pub(crate) fn made(&self, value: Value) -> Result<Value, SqlError> {
+        match &value {
+            Value::String(_) | Value::Array(_) | Value::Object(_) => self.charge(weight(&value))?,
+            _ => {}
+        }
+        Ok(value)
+    }
+
+    /// Counts a row that a blocking query keeps.
+    pub(crate) fn keep(&self, bytes: u64) -> Result<(), SqlError> {
+        let rows = self.buffered_rows.get() + 1;
+        let bytes = self.buffered_bytes.get().saturating_add(bytes);
+        self.buffered_rows.set(rows);
+        self.buffered_bytes.set(bytes);
+        if rows > BUFFERED_ROWS_MAX || bytes > BUFFERED_BYTES_MAX { Err(SqlError::memory()) } else { Ok(()) }
+    }
+
+    /// Rows kept so far are gone.
+    pub(crate) fn release(&self, rows: u64, bytes: u64) {
+        self.buffered_rows.set(self.buffered_rows.get().saturating_sub(rows));
+        self.buffered_bytes.set(self.buffered_bytes.get().saturating_sub(bytes));
+    }
+
+    /// What is kept now, to be given to [`Ctx::forget_since`].
+    pub(crate) fn kept(&self) -> (u64, u64) {
+        (self.buffered_rows.get(), self.buffered_bytes.get())
+    }
+
+    /// What was kept since then is gone.
+    pub(crate) fn forget_since(&self, (rows, bytes): (u64, u64)) {
+        self.buffered_rows.set(rows);
+        self.buffered_bytes.set(bytes);
+    }
+
+    /// A number in [0, 1), another one each time (splitmix64).
+    pub(crate) fn random(&self) -> f64 {
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mut bits = state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// The compiled pattern, from the second use on without work; nothing if it is invalid or too large.
+    pub(crate) fn regex(&self, pattern: &str, dialect: Dialect<'_>) -> Option<Arc<Regex>> {
+        let same = |known: &&Compiled| known.pattern == pattern && known.dialect() == dialect;
+        if let Some(known) = self.regexes.borrow().iter().find(same) {
+            return known.regex.clone();
+        }
+        let (flags, escape, regex) = match dialect {
+            Dialect::Regex(flags) => (Some(flags.to_owned()), None, compile(pattern, flags)),
+            Dialect::Like(escape) => (None, escape, compile(&super::like::translate(pattern, escape), "s")),
+        };
+        let regex = regex.map(Arc::new);
+        let mut regexes = self.regexes.borrow_mut();
+        if regexes.len() >= REGEXES_MAX {
+            // Patterns that come from documents would fill the memory; they are compiled anew.
+            regexes.clear();
+        }
+        regexes.push(Compiled { pattern: pattern.to_owned(), flags, escape, regex: regex.clone() });
+        regex
+    }
+}
+
+/// The two ways to write a pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect<'a> {
+    /// A regular expression with its flags, of which there are `i`, `m`, `s` and `x`.
+    Regex(&'a str),
+    /// A pattern of `LIKE` with its escape character.
+    Like(Option<char>),
+}
+
+/// A pattern and what became of it.
+struct Compiled {
+    pattern: String,
+    /// The flags of a regular expression; absent for `LIKE`.
+    flags: Option<String>,
+    escape: Option<char>,
+    regex: Option<Arc<Regex>>,
+}
+
+impl Compiled {
+    fn dialect(&self) -> Dialect<'_> {
+        match &self.flags {
+            Some(flags) => Dialect::Regex(flags),
+            None => Dialect::Like(self.escape),
+        }
+    }
+}
+
+fn compile(pattern: &str, flags: &str) -> Option<Regex> {
+    let mut builder = RegexBuilder::new(pattern);
+    builder.size_limit(REGEX_BYTES_MAX);
+    for flag in flags.chars() {
+        match flag {
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            's' => builder.dot_matches_new_line(true),
+            'x' => builder.ignore_whitespace(true),
+            _ => return None,
+        };
+    }
+    builder.build().ok()
+}

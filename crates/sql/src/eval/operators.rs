@@ -1,0 +1,98 @@
+//! Operators with two operands.
+
+use std::cmp::Ordering;
+
+use lapsedb_value::order::{compare_sql, deep_equal};
+use lapsedb_value::{Str, Value};
+
+use crate::ast::BinaryOp;
+use crate::limits::STRING_BYTES_MAX;
+
+/// The result of an operator; undefined where the operands do not suit it.
+pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> Value {
+    match op {
+        BinaryOp::Multiply => arithmetic(a, b, |x, y| x * y),
+        BinaryOp::Divide => arithmetic(a, b, |x, y| x / y),
+        BinaryOp::Modulo => arithmetic(a, b, |x, y| x % y),
+        BinaryOp::Add => arithmetic(a, b, |x, y| x + y),
+        BinaryOp::Subtract => arithmetic(a, b, |x, y| x - y),
+        BinaryOp::ShiftLeft => bits(a, b, |x, y| x.wrapping_shl(y as u32)),
+        BinaryOp::ShiftRight => bits(a, b, |x, y| x.wrapping_shr(y as u32)),
+        BinaryOp::ShiftRightZero => match (a.as_f64(), b.as_f64()) {
+            (Some(x), Some(y)) => {
+                Value::number(f64::from((to_int32(x) as u32).wrapping_shr(to_int32(y) as u32)))
+            }
+            _ => Value::Undefined,
+        },
+        BinaryOp::BitAnd => bits(a, b, |x, y| x & y),
+        BinaryOp::BitXor => bits(a, b, |x, y| x ^ y),
+        BinaryOp::BitOr => bits(a, b, |x, y| x | y),
+        BinaryOp::Less => comparison(a, b, Ordering::is_lt),
+        BinaryOp::LessOrEqual => comparison(a, b, Ordering::is_le),
+        BinaryOp::Greater => comparison(a, b, Ordering::is_gt),
+        BinaryOp::GreaterOrEqual => comparison(a, b, Ordering::is_ge),
+        BinaryOp::Equal => equality(a, b, true),
+        BinaryOp::NotEqual => equality(a, b, false),
+        BinaryOp::Concat => concat(a, b),
+    }
+}
+
+/// The number as JavaScript's bit operators take it: whole, modulo 2^32.
+pub(super) fn to_int32(n: f64) -> i32 {
+    if !n.is_finite() {
+        return 0;
+    }
+    let modulo = n.trunc().rem_euclid(4_294_967_296.0);
+    // The remainder lies in [0, 2^32], the upper bound only by rounding, and saturates harmlessly.
+    (modulo as u32) as i32
+}
+
+/// The order of two values that can be ordered: both null, boolean, number or string.
+pub(super) fn comparable(a: &Value, b: &Value) -> Option<Ordering> {
+    let alike = match (a, b) {
+        (Value::Null, Value::Null) | (Value::Bool(_), Value::Bool(_)) | (Value::String(_), Value::String(_)) => true,
+        _ => a.is_number() && b.is_number(),
+    };
+    alike.then(|| compare_sql(a, b))
+}
+
+fn arithmetic(a: &Value, b: &Value, op: fn(f64, f64) -> f64) -> Value {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(x), Some(y)) => match op(x, y) {
+            result if result.is_finite() => Value::number(result),
+            _ => Value::Undefined,
+        },
+        _ => Value::Undefined,
+    }
+}
+
+fn bits(a: &Value, b: &Value, op: fn(i32, i32) -> i32) -> Value {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(x), Some(y)) => Value::Int32(op(to_int32(x), to_int32(y))),
+        _ => Value::Undefined,
+    }
+}
+
+fn comparison(a: &Value, b: &Value, test: fn(Ordering) -> bool) -> Value {
+    comparable(a, b).map_or(Value::Undefined, |order| Value::Bool(test(order)))
+}
+
+/// Values of different types are different, not incomparable: `c.x != null` finds all that have x.
+fn equality(a: &Value, b: &Value, wanted: bool) -> Value {
+    if a.is_undefined() || b.is_undefined() {
+        return Value::Undefined;
+    }
+    Value::Bool(deep_equal(a, b) == wanted)
+}
+
+fn concat(a: &Value, b: &Value) -> Value {
+    match (a.as_str(), b.as_str()) {
+        (Some(x), Some(y)) if x.len() + y.len() <= STRING_BYTES_MAX => {
+            let mut text = Str::with_capacity(x.len() + y.len());
+            text.push_str(x);
+            text.push_str(y);
+            Value::String(text)
+        }
+        _ => Value::Undefined,
+    }
+}

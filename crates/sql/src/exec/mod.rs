@@ -1,0 +1,12 @@
+//! Documents in, rows out.
+
+mod aggregate;
+mod executor;
+mod group;
+mod key;
+mod pipeline;
+mod sort;
+
+pub use executor::{Executor, Progress};
+pub(crate) use key::Key;
+pub(crate) use pipeline::Pipeline;

@@ -1,0 +1,3 @@
+//! Choices.
+
+pub(super) mod iif;

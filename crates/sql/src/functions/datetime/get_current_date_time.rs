@@ -1,0 +1,12 @@
+//! `GetCurrentDateTime`: the time of the query as text.
+
+use lapsedb_value::Value;
+
+use crate::error::SqlError;
+use crate::eval::Ctx;
+use crate::functions::args::Args;
+use crate::functions::civil::DateTime;
+
+pub(crate) fn call(ctx: &Ctx<'_>, _: &Args<'_>) -> Result<Option<Value>, SqlError> {
+    Ok(DateTime::from_millis(ctx.now_ms()).map(|now| now.to_value()))
+}

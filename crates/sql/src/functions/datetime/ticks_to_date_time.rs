@@ -1,0 +1,10 @@
+//! `TicksToDateTime`: the time so many units of 100 ns after 1970.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+use crate::functions::civil::DateTime;
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    Some(DateTime::from_ticks(args::integer(args, 0)?)?.to_value())
+}

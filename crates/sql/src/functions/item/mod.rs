@@ -1,0 +1,4 @@
+//! Items.
+
+pub(super) mod document_id;
+pub(super) mod hash;

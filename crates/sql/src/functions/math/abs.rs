@@ -1,0 +1,10 @@
+//! `ABS`: the absolute value of a number.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    let x = args::number(args, 0)?;
+    args::finite(x.abs())
+}

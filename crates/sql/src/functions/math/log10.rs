@@ -1,0 +1,10 @@
+//! `LOG10`: the logarithm of a number to base 10.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    let x = args::number(args, 0)?;
+    args::finite(x.log10())
+}

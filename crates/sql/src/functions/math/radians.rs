@@ -1,0 +1,10 @@
+//! `RADIANS`: an angle in radians, from degrees.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    let x = args::number(args, 0)?;
+    args::finite(x.to_radians())
+}

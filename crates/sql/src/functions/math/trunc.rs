@@ -1,0 +1,10 @@
+//! `TRUNC`: a number without its fraction.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    let x = args::number(args, 0)?;
+    args::finite(x.trunc())
+}

@@ -1,0 +1,282 @@
+//! The built-in functions: one file each, one line each in the table.
+//!
+//! A function returns nothing where it is undefined, which is what wrong arguments make it.
+
+mod args;
+mod array;
+mod civil;
+mod civil_format;
+mod conditional;
+mod datetime;
+mod fulltext;
+mod geo;
+mod integer;
+mod item;
+mod logic;
+mod math;
+mod rid;
+mod sets;
+mod spatial;
+mod string;
+mod terms;
+mod types;
+mod units;
+mod vector;
+
+use lapsedb_value::Value;
+
+use crate::error::SqlError;
+use crate::eval::Ctx;
+use args::Args;
+
+/// A built-in function.
+#[derive(Debug)]
+pub struct Function {
+    /// Its name as documented; upper and lower case are the same.
+    pub name: &'static str,
+    /// The fewest arguments.
+    pub min: u8,
+    /// The most arguments, unless there is no end.
+    pub max: Option<u8>,
+    /// What it does, in a line.
+    pub doc: &'static str,
+    /// Whether its result depends on its arguments alone.
+    pub purity: Purity,
+    /// Whether it may stand in `ORDER BY RANK` only.
+    pub rank_only: bool,
+    pub(crate) call: Call,
+}
+
+/// What the result of a function depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purity {
+    /// Its arguments alone.
+    Pure,
+    /// The time or chance, too.
+    Context,
+}
+
+/// How a function is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Call {
+    /// With its arguments.
+    Plain(fn(&Args<'_>) -> Option<Value>),
+    /// With the execution, for its time, its random numbers or its compiled expressions.
+    Context(fn(&Ctx<'_>, &Args<'_>) -> Result<Option<Value>, SqlError>),
+}
+
+type Plain = fn(&Args<'_>) -> Option<Value>;
+type Context = fn(&Ctx<'_>, &Args<'_>) -> Result<Option<Value>, SqlError>;
+
+impl Function {
+    /// Whether its result depends on its arguments alone.
+    pub fn is_pure(&self) -> bool {
+        self.purity == Purity::Pure
+    }
+
+    /// Whether it takes so many arguments.
+    pub fn takes(&self, count: usize) -> bool {
+        count >= usize::from(self.min) && self.max.is_none_or(|max| count <= usize::from(max))
+    }
+}
+
+/// The function of that name, in any case.
+pub fn find(name: &str) -> Option<&'static Function> {
+    let name = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
+    let found = FUNCTIONS.binary_search_by(|function| {
+        let known = function.name.bytes().map(|byte| byte.to_ascii_uppercase());
+        known.cmp(name.bytes().map(|byte| byte.to_ascii_uppercase()))
+    });
+    FUNCTIONS.get(found.ok()?)
+}
+
+/// All functions, sorted by name.
+pub fn all() -> &'static [Function] {
+    &FUNCTIONS
+}
+
+const fn pure(name: &'static str, min: u8, max: Option<u8>, call: Plain, doc: &'static str) -> Function {
+    Function { name, min, max, doc, purity: Purity::Pure, rank_only: false, call: Call::Plain(call) }
+}
+
+/// Depends on its arguments alone, but uses what the execution has compiled already.
+const fn with_cache(name: &'static str, min: u8, max: Option<u8>, call: Context, doc: &'static str) -> Function {
+    Function { name, min, max, doc, purity: Purity::Pure, rank_only: false, call: Call::Context(call) }
+}
+
+const fn with_context(name: &'static str, min: u8, max: Option<u8>, call: Context, doc: &'static str) -> Function {
+    Function { name, min, max, doc, purity: Purity::Context, rank_only: false, call: Call::Context(call) }
+}
+
+const fn rank_only(name: &'static str, min: u8, max: Option<u8>, call: Plain, doc: &'static str) -> Function {
+    Function { name, min, max, doc, purity: Purity::Pure, rank_only: true, call: Call::Plain(call) }
+}
+
+/// Other spellings that the service knows.
+const ALIASES: [(&str, &str); 5] = [
+    ("CONTAINS_ALL_CI", "ContainsAllCi"),
+    ("CONTAINS_ALL_CS", "ContainsAllCs"),
+    ("CONTAINS_ANY_CI", "ContainsAnyCi"),
+    ("CONTAINS_ANY_CS", "ContainsAnyCs"),
+    ("IS_BOOLEAN", "IS_BOOL"),
+];
+
+#[rustfmt::skip]
+static FUNCTIONS: [Function; 138] = [
+    pure("ABS", 1, Some(1), math::abs::call, "The absolute value of a number."),
+    pure("ACOS", 1, Some(1), math::acos::call, "The angle whose cosine is the number, in radians."),
+    with_context("Ago", 2, Some(2), datetime::ago::call, "The time of the query less some parts, as text."),
+    pure("ARRAY_AVG", 1, Some(1), array::array_avg::call, "The average of the numbers in an array."),
+    pure("ARRAY_CONCAT", 2, None, array::array_concat::call, "One array after the other."),
+    pure("ARRAY_CONTAINS", 2, Some(3), array::array_contains::call, "Whether an array has the value, or an object that has all its members."),
+    pure("ARRAY_CONTAINS_ALL", 2, None, array::array_contains_all::call, "Whether an array has all of the values."),
+    pure("ARRAY_CONTAINS_ANY", 2, None, array::array_contains_any::call, "Whether an array has any of the values."),
+    pure("ARRAY_LENGTH", 1, Some(1), array::array_length::call, "The number of elements of an array."),
+    pure("ARRAY_MAX", 1, Some(1), array::array_max::call, "The largest element of an array."),
+    pure("ARRAY_MEDIAN", 1, Some(1), array::array_median::call, "The median of the numbers in an array."),
+    pure("ARRAY_MIN", 1, Some(1), array::array_min::call, "The smallest element of an array."),
+    pure("ARRAY_SLICE", 2, Some(3), array::array_slice::call, "A part of an array; a negative start counts from the end."),
+    pure("ARRAY_SUM", 1, Some(1), array::array_sum::call, "The sum of the numbers in an array."),
+    pure("ASIN", 1, Some(1), math::asin::call, "The angle whose sine is the number, in radians."),
+    pure("ATAN", 1, Some(1), math::atan::call, "The angle whose tangent is the number, in radians."),
+    pure("ATN2", 2, Some(2), math::atn2::call, "The angle of the tangent of y and x, in radians."),
+    pure("CEILING", 1, Some(1), math::ceiling::call, "The smallest whole number not below the number."),
+    pure("CHOOSE", 2, None, array::choose::call, "The argument at a place, counted from 1 after the first."),
+    pure("CONCAT", 2, None, string::concat::call, "One string after the other."),
+    pure("CONTAINS", 2, Some(3), string::contains::call, "Whether a string contains another; the third argument ignores case."),
+    pure("ContainsAllCi", 2, None, string::contains_all_ci::call, "Whether a string contains all of the others, whatever their case."),
+    pure("ContainsAllCs", 2, None, string::contains_all_cs::call, "Whether a string contains all of the others."),
+    pure("ContainsAnyCi", 2, None, string::contains_any_ci::call, "Whether a string contains any of the others, whatever their case."),
+    pure("ContainsAnyCs", 2, None, string::contains_any_cs::call, "Whether a string contains any of the others."),
+    pure("COS", 1, Some(1), math::cos::call, "The cosine of an angle in radians."),
+    pure("COT", 1, Some(1), math::cot::call, "The cotangent of an angle in radians."),
+    pure("DateTimeAdd", 3, Some(3), datetime::date_time_add::call, "A time with some parts added."),
+    pure("DateTimeBin", 2, Some(4), datetime::date_time_bin::call, "A time rounded down to a multiple of some parts."),
+    pure("DateTimeDiff", 3, Some(3), datetime::date_time_diff::call, "How many boundaries of a part lie between two times."),
+    pure("DateTimeFormat", 2, Some(2), datetime::date_time_format::call, "A time written by a format."),
+    pure("DateTimeFromParts", 3, Some(7), datetime::date_time_from_parts::call, "A time from year, month, day, hour, minute, second and units of 100 ns."),
+    pure("DateTimePart", 2, Some(2), datetime::date_time_part::call, "A part of a time."),
+    pure("DateTimeToTicks", 1, Some(1), datetime::date_time_to_ticks::call, "A time in units of 100 ns since 1970."),
+    pure("DateTimeToTimestamp", 1, Some(1), datetime::date_time_to_timestamp::call, "A time in milliseconds since 1970."),
+    pure("DAY", 1, Some(1), datetime::day::call, "The day of a time."),
+    pure("DEGREES", 1, Some(1), math::degrees::call, "An angle in degrees, from radians."),
+    pure("DocumentId", 1, Some(1), item::document_id::call, "The number of an item within its container."),
+    pure("ENDSWITH", 2, Some(3), string::ends_with::call, "Whether a string ends with another; the third argument ignores case."),
+    pure("EXP", 1, Some(1), math::exp::call, "The exponential of a number."),
+    pure("FLOOR", 1, Some(1), math::floor::call, "The largest whole number not above the number."),
+    pure("FullTextContains", 2, Some(2), fulltext::full_text_contains::call, "Whether a text contains a word or phrase."),
+    pure("FullTextContainsAll", 2, None, fulltext::full_text_contains_all::call, "Whether a text contains all of the words or phrases."),
+    pure("FullTextContainsAny", 2, None, fulltext::full_text_contains_any::call, "Whether a text contains any of the words or phrases."),
+    rank_only("FullTextScore", 2, None, fulltext::full_text_score::call, "The relevance of a text to words; only in ORDER BY RANK."),
+    with_context("GetCurrentDateTime", 0, Some(0), datetime::get_current_date_time::call, "The time of the query as text."),
+    with_context("GetCurrentDateTimeStatic", 0, Some(0), datetime::get_current_date_time_static::call, "The time of the query as text."),
+    with_context("GetCurrentTicks", 0, Some(0), datetime::get_current_ticks::call, "The time of the query in units of 100 ns since 1970."),
+    with_context("GetCurrentTicksStatic", 0, Some(0), datetime::get_current_ticks_static::call, "The time of the query in units of 100 ns since 1970."),
+    with_context("GetCurrentTimestamp", 0, Some(0), datetime::get_current_timestamp::call, "The time of the query in milliseconds since 1970."),
+    with_context("GetCurrentTimestampStatic", 0, Some(0), datetime::get_current_timestamp_static::call, "The time of the query in milliseconds since 1970."),
+    pure("HASH", 1, None, item::hash::call, "A number that is the same for equal values."),
+    pure("IIF", 3, Some(3), conditional::iif::call, "The second argument if the first is true, else the third."),
+    pure("INDEX_OF", 2, Some(3), string::index_of::call, "Where a string first occurs in another, or -1."),
+    pure("IntAdd", 2, Some(2), integer::int_add::call, "The sum of two 64-bit integers."),
+    pure("IntBitAnd", 2, Some(2), integer::int_bit_and::call, "The bits set in both of two 64-bit integers."),
+    pure("IntBitLeftShift", 2, Some(2), integer::int_bit_left_shift::call, "A 64-bit integer with its bits moved left."),
+    pure("IntBitNot", 1, Some(1), integer::int_bit_not::call, "A 64-bit integer with all bits flipped."),
+    pure("IntBitOr", 2, Some(2), integer::int_bit_or::call, "The bits set in either of two 64-bit integers."),
+    pure("IntBitRightShift", 2, Some(2), integer::int_bit_right_shift::call, "A 64-bit integer with its bits moved right."),
+    pure("IntBitXor", 2, Some(2), integer::int_bit_xor::call, "The bits set in one of two 64-bit integers."),
+    pure("IntDiv", 2, Some(2), integer::int_div::call, "The quotient of two 64-bit integers."),
+    pure("IntMod", 2, Some(2), integer::int_mod::call, "The remainder of two 64-bit integers."),
+    pure("IntMul", 2, Some(2), integer::int_mul::call, "The product of two 64-bit integers."),
+    pure("IntSub", 2, Some(2), integer::int_sub::call, "The difference of two 64-bit integers."),
+    pure("IS_ARRAY", 1, Some(1), types::is_array::call, "Whether the value is an array."),
+    pure("IS_BOOL", 1, Some(1), types::is_bool::call, "Whether the value is a boolean."),
+    pure("IS_DATETIME", 1, Some(1), datetime::is_datetime::call, "Whether the value is a time as text."),
+    pure("IS_DEFINED", 1, Some(1), types::is_defined::call, "Whether there is a value."),
+    pure("IS_FINITE_NUMBER", 1, Some(1), types::is_finite_number::call, "Whether the value is a finite number."),
+    pure("IS_INTEGER", 1, Some(1), types::is_integer::call, "Whether the value is a whole number of 64 bits."),
+    pure("IS_NULL", 1, Some(1), types::is_null::call, "Whether the value is null."),
+    pure("IS_NUMBER", 1, Some(1), types::is_number::call, "Whether the value is a number."),
+    pure("IS_OBJECT", 1, Some(1), types::is_object::call, "Whether the value is an object."),
+    pure("IS_PRIMITIVE", 1, Some(1), types::is_primitive::call, "Whether the value is null, a boolean, a number or a string."),
+    pure("IS_STRING", 1, Some(1), types::is_string::call, "Whether the value is a string."),
+    pure("LastIndexOf", 2, Some(3), string::last_index_of::call, "Where a string last occurs in another, or -1."),
+    pure("LastSubstringAfter", 2, Some(2), string::last_substring_after::call, "What follows the last occurrence of another string."),
+    pure("LastSubstringBefore", 2, Some(2), string::last_substring_before::call, "What precedes the last occurrence of another string."),
+    pure("LEFT", 2, Some(2), string::left::call, "The first characters of a string."),
+    pure("LENGTH", 1, Some(1), string::length::call, "The number of characters of a string, in UTF-16 code units."),
+    pure("LOG", 1, Some(2), math::log::call, "The natural logarithm of a number, or that to a base."),
+    pure("LOG10", 1, Some(1), math::log10::call, "The logarithm of a number to base 10."),
+    pure("LOWER", 1, Some(1), string::lower::call, "A string in lower case."),
+    pure("LTRIM", 1, Some(2), string::ltrim::call, "A string without blanks, or the given characters, at its start."),
+    pure("MONTH", 1, Some(1), datetime::month::call, "The month of a time."),
+    with_context("Now", 0, Some(0), datetime::now::call, "The time of the query as text."),
+    pure("NumberBin", 1, Some(2), math::number_bin::call, "A number rounded down to a multiple of the bin size."),
+    pure("ObjectToArray", 1, Some(3), array::object_to_array::call, "The members of an object as an array of name and value."),
+    pure("PI", 0, Some(0), math::pi::call, "The number pi."),
+    pure("POWER", 2, Some(2), math::power::call, "A number raised to a power."),
+    pure("RADIANS", 1, Some(1), math::radians::call, "An angle in radians, from degrees."),
+    with_context("RAND", 0, Some(0), math::rand::call, "A random number from 0 up to, not including, 1."),
+    with_cache("RegexExtract", 2, Some(3), string::regex_extract::call, "The first part of a string that matches a regular expression."),
+    with_cache("RegexExtractAll", 2, Some(3), string::regex_extract_all::call, "All parts of a string that match a regular expression."),
+    with_cache("REGEXMATCH", 2, Some(3), string::regex_match::call, "Whether a string matches a regular expression; the third argument are flags of imsx."),
+    pure("REPLACE", 3, Some(3), string::replace::call, "A string with every occurrence of another replaced by a third."),
+    pure("REPLICATE", 2, Some(2), string::replicate::call, "A string repeated."),
+    pure("REVERSE", 1, Some(1), string::reverse::call, "A string backwards."),
+    pure("RIGHT", 2, Some(2), string::right::call, "The last characters of a string."),
+    pure("ROUND", 1, Some(2), math::round::call, "A number rounded to a whole one, or to some digits, half away from zero."),
+    rank_only("RRF", 2, None, fulltext::rrf::call, "Ranks fused by their reciprocals; only in ORDER BY RANK."),
+    pure("RTRIM", 1, Some(2), string::rtrim::call, "A string without blanks, or the given characters, at its end."),
+    pure("SetDifference", 2, Some(2), array::set_difference::call, "The distinct elements of the first array that the second lacks."),
+    pure("SetEqual", 2, Some(2), array::set_equal::call, "Whether two arrays have the same distinct elements."),
+    pure("SetIntersect", 2, Some(2), array::set_intersect::call, "The distinct elements that two arrays share."),
+    pure("SetUnion", 2, Some(2), array::set_union::call, "The distinct elements of two arrays."),
+    pure("SIGN", 1, Some(1), math::sign::call, "-1, 0 or 1, as the number is negative, zero or positive."),
+    pure("SIN", 1, Some(1), math::sin::call, "The sine of an angle in radians."),
+    pure("SQRT", 1, Some(1), math::sqrt::call, "The square root of a number."),
+    pure("SQUARE", 1, Some(1), math::square::call, "The square of a number."),
+    pure("STARTSWITH", 2, Some(3), string::starts_with::call, "Whether a string starts with another; the third argument ignores case."),
+    pure("STRINGEQUALS", 2, Some(3), string::string_equals::call, "Whether two strings are equal; the third argument ignores case."),
+    pure("StringJoin", 2, Some(2), string::string_join::call, "The strings of an array with another between them."),
+    pure("StringSplit", 2, Some(2), string::string_split::call, "The parts of a string between occurrences of another."),
+    pure("StringToArray", 1, Some(1), string::string_to_array::call, "The array that a string says in JSON."),
+    pure("StringToBoolean", 1, Some(1), string::string_to_boolean::call, "The boolean that a string says in JSON."),
+    pure("StringToNull", 1, Some(1), string::string_to_null::call, "Null, if a string says it in JSON."),
+    pure("StringToNumber", 1, Some(1), string::string_to_number::call, "The number that a string says in JSON."),
+    pure("StringToObject", 1, Some(1), string::string_to_object::call, "The object that a string says in JSON."),
+    pure("ST_AREA", 1, Some(1), spatial::st_area::call, "The area of a geometry in square metres."),
+    pure("ST_DISTANCE", 2, Some(2), spatial::st_distance::call, "The distance of two geometries in metres."),
+    pure("ST_INTERSECTS", 2, Some(2), spatial::st_intersects::call, "Whether two geometries share a point."),
+    pure("ST_ISVALID", 1, Some(1), spatial::st_isvalid::call, "Whether a value is a valid GeoJSON geometry."),
+    pure("ST_ISVALIDDETAILED", 1, Some(1), spatial::st_isvaliddetailed::call, "Whether a value is a valid GeoJSON geometry, and why not."),
+    pure("ST_WITHIN", 2, Some(2), spatial::st_within::call, "Whether the first geometry lies within the second."),
+    pure("SUBSTRING", 3, Some(3), string::substring::call, "A part of a string: start, counted from 0, and length."),
+    pure("SubstringAfter", 2, Some(2), string::substring_after::call, "What follows the first occurrence of another string."),
+    pure("SubstringBefore", 2, Some(2), string::substring_before::call, "What precedes the first occurrence of another string."),
+    pure("TAN", 1, Some(1), math::tan::call, "The tangent of an angle in radians."),
+    pure("TicksToDateTime", 1, Some(1), datetime::ticks_to_date_time::call, "The time so many units of 100 ns after 1970."),
+    pure("TimestampToDateTime", 1, Some(1), datetime::timestamp_to_date_time::call, "The time so many milliseconds after 1970."),
+    pure("ToString", 1, Some(1), string::to_string::call, "A value as text; strings stay as they are."),
+    pure("TRIM", 1, Some(2), string::trim::call, "A string without blanks, or the given characters, at both ends."),
+    pure("TRUNC", 1, Some(1), math::trunc::call, "A number without its fraction."),
+    pure("UPPER", 1, Some(1), string::upper::call, "A string in upper case."),
+    pure("VectorDistance", 2, Some(4), vector::vector_distance::call, "The similarity or distance of two vectors."),
+    pure("YEAR", 1, Some(1), datetime::year::call, "The year of a time."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_every_name_is_found() {
+        let names: Vec<String> = all().iter().map(|function| function.name.to_ascii_uppercase()).collect();
+        assert!(names.is_sorted_by(|a, b| a < b));
+        for function in all() {
+            assert_eq!(find(&function.name.to_ascii_lowercase()).map(|found| found.name), Some(function.name));
+        }
+        for (alias, name) in ALIASES {
+            assert_eq!(find(alias).map(|found| found.name), Some(name));
+        }
+        assert!(find("NOSUCH").is_none());
+    }
+}

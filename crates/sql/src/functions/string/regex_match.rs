@@ -1,0 +1,17 @@
+//! `REGEXMATCH`: whether a string matches a regular expression; the third argument are flags of imsx.
+
+use lapsedb_value::Value;
+
+use crate::error::SqlError;
+use crate::eval::{Ctx, Dialect};
+use crate::functions::args::{self, Args};
+
+pub(crate) fn call(ctx: &Ctx<'_>, args: &Args<'_>) -> Result<Option<Value>, SqlError> {
+    Ok(run(ctx, args))
+}
+
+fn run(ctx: &Ctx<'_>, args: &Args<'_>) -> Option<Value> {
+    let (text, pattern) = (args::text(args, 0)?, args::text(args, 1)?);
+    let regex = ctx.regex(pattern, Dialect::Regex(args::text_or(args, 2, "")?))?;
+    Some(Value::Bool(regex.is_match(text)))
+}

@@ -1,0 +1,13 @@
+//! `SUBSTRING`: a part of a string: start, counted from 0, and length.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+use crate::functions::units;
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    let text = args::text(args, 0)?;
+    let start = usize::try_from(args::integer(args, 1)?.max(0)).ok()?;
+    let count = usize::try_from(args::integer(args, 2)?.max(0)).ok()?;
+    Some(units::slice(text, start, count))
+}

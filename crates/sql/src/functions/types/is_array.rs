@@ -1,0 +1,10 @@
+//! `IS_ARRAY`: whether the value is an array.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    let value = args::any(args, 0);
+    Some(Value::Bool(matches!(value, Value::Array(_))))
+}

@@ -1,0 +1,10 @@
+//! `IS_DEFINED`: whether there is a value.
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+
+pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+    let value = args::any(args, 0);
+    Some(Value::Bool(!value.is_undefined()))
+}

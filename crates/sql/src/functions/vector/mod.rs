@@ -1,0 +1,3 @@
+//! Vectors.
+
+pub(super) mod vector_distance;

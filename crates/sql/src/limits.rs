@@ -1,0 +1,56 @@
+//! Every limit of the language and of its evaluation, with its unit.
+
+/// Bytes of query text.
+pub const TEXT_BYTES_MAX: usize = 512 * 1024;
+
+/// Parentheses, literals, calls and subqueries inside one another. The parser recurses this deep.
+pub const NESTING_MAX: usize = 100;
+
+/// Height of an expression tree, chains such as `a + b + c` included. Binding, evaluating and
+/// dropping a tree recurse this deep.
+pub const HEIGHT_MAX: u16 = 256;
+
+/// `JOIN`s in one query, subqueries included.
+pub const JOINS_MAX: usize = 10;
+
+/// `AND`s in one query.
+pub const ANDS_MAX: usize = 2_000;
+
+/// `OR`s in one query.
+pub const ORS_MAX: usize = 2_000;
+
+/// The largest number in `TOP`, `OFFSET` and `LIMIT`.
+pub const COUNT_MAX: u64 = u32::MAX as u64;
+
+/// Bytes of text that one function may produce; a longer result is undefined.
+pub const STRING_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Characters that `REPLICATE` may produce; a longer result is undefined.
+pub const REPLICATE_CHARS_MAX: usize = 10_000;
+
+/// Expressions evaluated for one document before the query is refused.
+pub const DOCUMENT_STEPS_MAX: u64 = 200_000_000;
+
+/// Steps between two looks at the interrupt of the environment.
+pub const INTERRUPT_STEPS: u64 = 4_096;
+
+/// Bytes of values made for one document before the query is refused.
+pub const DOCUMENT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// Rows, groups and distinct values that a blocking query may hold.
+pub const BUFFERED_ROWS_MAX: u64 = 10_000_000;
+
+/// Bytes that a blocking query may hold.
+pub const BUFFERED_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Bytes of a compiled regular expression.
+pub const REGEX_BYTES_MAX: usize = 1024 * 1024;
+
+/// Compiled regular expressions kept for one execution.
+pub const REGEXES_MAX: usize = 64;
+
+/// Partition key values that a filter may name before it counts as no filter.
+pub const PARTITION_POINTS_MAX: usize = 2_000;
+
+/// Positions in one geometry.
+pub const GEOMETRY_POINTS_MAX: usize = 4_096;

@@ -1,0 +1,144 @@
+//! Which partitions a filter can reach.
+//!
+//! The filter is brought into a list of alternatives, each of which fixes some levels of the key. Only
+//! what certainly follows from the filter is used; everything else leaves a level open.
+
+use lapsedb_value::order::deep_equal;
+use lapsedb_value::path::{Path, Segment};
+use lapsedb_value::Value;
+
+use crate::ast::{BinaryOp, UnaryOp};
+use crate::bind::Origins;
+use crate::limits::PARTITION_POINTS_MAX;
+use crate::plan::{Expr, ExprKind, Step};
+
+/// The partition key values that can satisfy a query.
+#[derive(Clone, Debug)]
+pub enum PartitionFilter {
+    /// Any.
+    Everything,
+    /// None: the filter contradicts itself.
+    Nothing,
+    /// These keys. One with fewer values than the key has levels stands for all that begin so.
+    /// [`Value::Undefined`] is the key of documents that have no value there.
+    Keys(Vec<Vec<Value>>),
+}
+
+/// One way to satisfy the filter: the value of each level, where it is fixed.
+type Alternative = Vec<Option<Value>>;
+
+struct Inference<'a> {
+    levels: Vec<Vec<Step>>,
+    origins: &'a Origins,
+}
+
+/// Reads the filter.
+pub(crate) fn infer(filter: &Expr, paths: &[Path], origins: &Origins) -> PartitionFilter {
+    let mut levels = Vec::with_capacity(paths.len());
+    for path in paths {
+        let mut steps = Vec::new();
+        for segment in path.segments() {
+            match segment {
+                Segment::Member(name) => steps.push(Step::Member(name.clone())),
+                Segment::Elements => return PartitionFilter::Everything,
+            }
+        }
+        levels.push(steps);
+    }
+    let inference = Inference { levels, origins };
+    let mut keys: Vec<Vec<Value>> = Vec::new();
+    for alternative in inference.alternatives(filter) {
+        let key: Vec<Value> = alternative.into_iter().map_while(|value| value).collect();
+        if key.is_empty() {
+            return PartitionFilter::Everything;
+        }
+        if !keys.iter().any(|known| equal(known, &key)) {
+            keys.push(key);
+        }
+    }
+    if keys.is_empty() { PartitionFilter::Nothing } else { PartitionFilter::Keys(keys) }
+}
+
+fn equal(a: &[Value], b: &[Value]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| deep_equal(a, b))
+}
+
+impl Inference<'_> {
+    fn open(&self) -> Vec<Alternative> {
+        vec![vec![None; self.levels.len()]]
+    }
+
+    fn alternatives(&self, expr: &Expr) -> Vec<Alternative> {
+        match &expr.kind {
+            ExprKind::Constant(Value::Bool(true)) => self.open(),
+            // Whatever else a constant is, it keeps no row.
+            ExprKind::Constant(_) => Vec::new(),
+            ExprKind::And(terms) => terms.iter().fold(self.open(), |met, term| self.both(met, self.alternatives(term))),
+            ExprKind::Or(terms) => {
+                let either: Vec<Alternative> = terms.iter().flat_map(|term| self.alternatives(term)).collect();
+                if either.len() > PARTITION_POINTS_MAX { self.open() } else { either }
+            }
+            ExprKind::Binary(BinaryOp::Equal, a, b) => match (a.constant(), b.constant()) {
+                (None, Some(value)) => self.fixed(a, std::iter::once(value)),
+                (Some(value), None) => self.fixed(b, std::iter::once(value)),
+                _ => self.open(),
+            },
+            ExprKind::In { needle, list, negated: false } => {
+                let values: Option<Vec<&Value>> = list.iter().map(Expr::constant).collect();
+                match values {
+                    Some(values) => self.fixed(needle, values.into_iter()),
+                    None => self.open(),
+                }
+            }
+            ExprKind::Unary(UnaryOp::Not, operand) => self.fixed(operand, std::iter::once(&Value::Bool(false))),
+            _ => self.fixed(expr, std::iter::once(&Value::Bool(true))),
+        }
+    }
+
+    /// The expression is one of the values; that matters if it is a level of the key.
+    fn fixed<'v>(&self, expr: &Expr, values: impl Iterator<Item = &'v Value>) -> Vec<Alternative> {
+        let level = self.origins.path(expr).and_then(|path| self.levels.iter().position(|level| *level == path));
+        let Some(level) = level else { return self.open() };
+        let mut alternatives = Vec::new();
+        for value in values {
+            let point = match value {
+                // Equality with undefined never holds.
+                Value::Undefined => continue,
+                Value::Array(_) | Value::Object(_) => Value::Undefined,
+                value => value.clone(),
+            };
+            let mut alternative = vec![None; self.levels.len()];
+            if let Some(place) = alternative.get_mut(level) {
+                *place = Some(point);
+            }
+            alternatives.push(alternative);
+        }
+        if alternatives.len() > PARTITION_POINTS_MAX { self.open() } else { alternatives }
+    }
+
+    /// What satisfies both; alternatives that contradict one another drop out.
+    fn both(&self, left: Vec<Alternative>, right: Vec<Alternative>) -> Vec<Alternative> {
+        if left.len().saturating_mul(right.len()) > PARTITION_POINTS_MAX {
+            // Either side alone is a weaker condition, and so a safe one.
+            return if left.len() <= right.len() { left } else { right };
+        }
+        let mut met = Vec::new();
+        for a in &left {
+            for b in &right {
+                met.extend(merged(a, b));
+            }
+        }
+        met
+    }
+}
+
+fn merged(a: &Alternative, b: &Alternative) -> Option<Alternative> {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| match (a, b) {
+            (Some(a), Some(b)) => deep_equal(a, b).then(|| Some(a.clone())),
+            (Some(value), None) | (None, Some(value)) => Some(Some(value.clone())),
+            (None, None) => Some(None),
+        })
+        .collect()
+}

@@ -1,0 +1,239 @@
+//! The query as it runs: names are slots, parameters are constants, functions are found.
+
+use std::fmt;
+
+use lapsedb_value::{Str, Value};
+
+pub use crate::ast::{BinaryOp, Step, SubqueryKind, UnaryOp};
+use crate::functions::Function;
+use crate::span::Span;
+
+/// Names one variable of the query: an alias, a group key or an aggregate. Unique in a whole query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// An expression ready to be evaluated, and where it stood.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stood in the text.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A value known before the first row.
+    Constant(Value),
+    /// A variable.
+    Slot(Slot),
+    /// `e.name`
+    Member(Box<Expr>, Str),
+    /// `e[i]`
+    Index(Box<Expr>, Box<Expr>),
+    /// `[a, b]`
+    Array(Vec<Expr>),
+    /// `{a: b}`
+    Object(Vec<(Str, Expr)>),
+    /// `-e`
+    Unary(UnaryOp, Box<Expr>),
+    /// `a + b`
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `a AND b AND c`
+    And(Vec<Expr>),
+    /// `a OR b OR c`
+    Or(Vec<Expr>),
+    /// `a ?? b`
+    Coalesce(Box<Expr>, Box<Expr>),
+    /// `a ? b : c`
+    Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `a [NOT] IN (b, c)`
+    In {
+        /// What is looked for.
+        needle: Box<Expr>,
+        /// Where.
+        list: Vec<Expr>,
+        /// `NOT IN`
+        negated: bool,
+    },
+    /// `a [NOT] BETWEEN b AND c`
+    Between {
+        /// The value.
+        value: Box<Expr>,
+        /// The lower bound, included.
+        low: Box<Expr>,
+        /// The upper bound, included.
+        high: Box<Expr>,
+        /// `NOT BETWEEN`
+        negated: bool,
+    },
+    /// `a [NOT] LIKE b [ESCAPE c]`
+    Like {
+        /// The text.
+        value: Box<Expr>,
+        /// The pattern.
+        pattern: Box<Expr>,
+        /// The character that takes `%`, `_` and `[` their meaning.
+        escape: Option<char>,
+        /// `NOT LIKE`
+        negated: bool,
+    },
+    /// `f(a, b)`
+    Call(&'static Function, Vec<Expr>),
+    /// `(SELECT …)` and its kin
+    Subquery(SubqueryKind, Box<BoundQuery>),
+}
+
+/// A query whose names are resolved.
+#[derive(Clone, Debug)]
+pub struct BoundQuery {
+    /// Where rows come from; empty means one row.
+    pub sources: Vec<BoundSource>,
+    /// The condition of `WHERE`.
+    pub filter: Option<Expr>,
+    /// Set if rows are grouped or aggregated.
+    pub grouping: Option<Grouping>,
+    /// What each row or group yields.
+    pub projection: Projection,
+    /// What the rows are sorted by.
+    pub order: Vec<BoundOrder>,
+    /// Whether equal rows come once.
+    pub distinct: bool,
+    /// Rows left out at the start.
+    pub offset: u64,
+    /// Rows that may follow: `TOP` or `LIMIT`.
+    pub limit: Option<u64>,
+}
+
+/// One source of rows.
+#[derive(Clone, Debug)]
+pub struct BoundSource {
+    /// The variable that holds the value.
+    pub slot: Slot,
+    /// Where the value comes from.
+    pub kind: SourceKind,
+    /// `alias IN …`: one row for each element of the value, if it is an array.
+    pub iterates: bool,
+}
+
+/// Where the values of a source come from.
+#[derive(Clone, Debug)]
+pub enum SourceKind {
+    /// The documents fed to the query; always the first source.
+    Container,
+    /// A part of an earlier variable.
+    Value(Expr),
+    /// The rows of a subquery over the current row.
+    Rows(Box<BoundQuery>),
+    /// The rows of a subquery that reads the container itself; always the first source.
+    Feed(Box<BoundQuery>),
+}
+
+/// How rows are gathered.
+#[derive(Clone, Debug)]
+pub struct Grouping {
+    /// What makes rows belong together, and the variables that hold it afterwards. Without keys all
+    /// rows are one group, which exists even without rows.
+    pub keys: Vec<(Slot, Expr)>,
+    /// What is gathered, and the variables that hold it afterwards.
+    pub aggregates: Vec<(Slot, AggregateKind, Expr)>,
+}
+
+/// An aggregate function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggregateKind {
+    /// `COUNT`
+    Count,
+    /// `COUNTIF`
+    CountIf,
+    /// `SUM`
+    Sum,
+    /// `AVG`
+    Avg,
+    /// `MIN`
+    Min,
+    /// `MAX`
+    Max,
+    /// `MAKELIST`
+    MakeList,
+    /// `MAKESET`
+    MakeSet,
+}
+
+/// What each row yields.
+#[derive(Clone, Debug)]
+pub enum Projection {
+    /// The value itself; an undefined one is no row.
+    Value(Expr),
+    /// An object; undefined members are left out.
+    Object(Vec<(Str, Expr)>),
+}
+
+/// One value to sort by.
+#[derive(Clone, Debug)]
+pub struct BoundOrder {
+    /// The value.
+    pub expr: Expr,
+    /// Whether large values come first.
+    pub descending: bool,
+    /// The path in the document, unless the value is computed.
+    pub path: Option<Vec<Step>>,
+}
+
+impl Expr {
+    /// An expression at a place.
+    pub fn new(kind: ExprKind, span: Span) -> Expr {
+        Expr { kind, span }
+    }
+
+    /// The value, if it is known before the first row.
+    pub fn constant(&self) -> Option<&Value> {
+        match &self.kind {
+            ExprKind::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl BoundQuery {
+    /// Whether the query reads the container, by itself or through its first source.
+    pub fn reads_container(&self) -> bool {
+        self.sources.first().is_some_and(|source| match source.kind {
+            SourceKind::Container | SourceKind::Feed(_) => true,
+            SourceKind::Value(_) | SourceKind::Rows(_) => false,
+        })
+    }
+}
+
+impl AggregateKind {
+    /// The aggregate of that name.
+    pub fn from_name(name: &str) -> Option<AggregateKind> {
+        let all = [
+            AggregateKind::Avg,
+            AggregateKind::Count,
+            AggregateKind::CountIf,
+            AggregateKind::MakeList,
+            AggregateKind::MakeSet,
+            AggregateKind::Max,
+            AggregateKind::Min,
+            AggregateKind::Sum,
+        ];
+        all.into_iter().find(|kind| kind.to_string().eq_ignore_ascii_case(name))
+    }
+}
+
+impl fmt::Display for AggregateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AggregateKind::Count => "COUNT",
+            AggregateKind::CountIf => "COUNTIF",
+            AggregateKind::Sum => "SUM",
+            AggregateKind::Avg => "AVG",
+            AggregateKind::Min => "MIN",
+            AggregateKind::Max => "MAX",
+            AggregateKind::MakeList => "MAKELIST",
+            AggregateKind::MakeSet => "MAKESET",
+        })
+    }
+}
