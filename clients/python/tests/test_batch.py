@@ -1,0 +1,112 @@
+"""Transactional batch: all or nothing, each answer in its place."""
+
+import pytest
+from azure.cosmos.exceptions import CosmosBatchOperationError, CosmosHttpResponseError
+
+from conftest import fresh, user_part
+from azure.cosmos import PartitionKey
+
+
+def ids(container):
+    return sorted(item["id"] for item in container.read_all_items())
+
+
+def test_every_operation(container):
+    for name in ("read", "replace", "patch", "delete", "upsert"):
+        container.create_item({"id": name, "pk": "a", "n": 1})
+    answers = container.execute_item_batch(
+        [
+            ("create", ({"id": "created", "pk": "a"},)),
+            ("upsert", ({"id": "upsert", "pk": "a", "n": 2},)),
+            ("upsert", ({"id": "upserted", "pk": "a"},)),
+            ("replace", ("replace", {"id": "replace", "pk": "a", "n": 2})),
+            ("patch", ("patch", [{"op": "incr", "path": "/n", "value": 1}]), {"filter_predicate": "from c where c.n = 1"}),
+            ("read", ("read",)),
+            ("delete", ("delete",)),
+        ],
+        partition_key="a",
+    )
+    assert [answer["statusCode"] for answer in answers] == [201, 200, 201, 200, 200, 200, 204]
+    assert user_part(answers[5]["resourceBody"]) == {"id": "read", "pk": "a", "n": 1}
+    assert answers[4]["resourceBody"]["n"] == 2
+    assert all(float(answer["requestCharge"]) > 0 for answer in answers)
+    assert answers[0]["eTag"] == container.read_item("created", "a")["_etag"]
+    assert ids(container) == ["created", "patch", "read", "replace", "upsert", "upserted"]
+
+
+def test_later_operations_see_earlier_ones(container):
+    answers = container.execute_item_batch(
+        [
+            ("create", ({"id": "1", "pk": "a", "n": 1},)),
+            ("patch", ("1", [{"op": "incr", "path": "/n", "value": 1}])),
+            ("read", ("1",)),
+            ("delete", ("1",)),
+            ("create", ({"id": "1", "pk": "a", "n": 9},)),
+        ],
+        partition_key="a",
+    )
+    assert answers[2]["resourceBody"]["n"] == 2
+    assert container.read_item("1", "a")["n"] == 9
+
+
+FAILURES = {
+    "conflict": (("create", ({"id": "old", "pk": "a"},)), 409),
+    "missing": (("replace", ("none", {"id": "none", "pk": "a"})), 404),
+    "missing delete": (("delete", ("none",)), 404),
+    "etag": (("replace", ("old", {"id": "old", "pk": "a"}), {"if_match_etag": '"stale"'}), 412),
+    "predicate": (("patch", ("old", [{"op": "set", "path": "/n", "value": 1}]), {"filter_predicate": "from c where false"}), 412),
+    "bad patch": (("patch", ("old", [{"op": "remove", "path": "/absent"}])), 400),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_one_failure_undoes_all(container, case):
+    operation, status = FAILURES[case]
+    container.create_item({"id": "old", "pk": "a", "n": 0})
+    before = container.read_item("old", "a")
+    with pytest.raises(CosmosBatchOperationError) as caught:
+        container.execute_item_batch(
+            [("create", ({"id": "new", "pk": "a"},)), ("upsert", ({"id": "old", "pk": "a", "n": 7},)), operation,
+             ("create", ({"id": "after", "pk": "a"},))],
+            partition_key="a",
+        )
+    error = caught.value
+    assert (error.status_code, error.error_index) == (status, 2)
+    assert [answer["statusCode"] for answer in error.operation_responses] == [424, 424, status, 424]
+    assert ids(container) == ["old"]
+    assert container.read_item("old", "a") == before
+
+
+def test_conditions_that_hold(container):
+    made = container.create_item({"id": "1", "pk": "a"})
+    answers = container.execute_item_batch(
+        [("replace", ("1", {"id": "1", "pk": "a", "n": 1}), {"if_match_etag": made["_etag"]})], partition_key="a"
+    )
+    assert answers[0]["statusCode"] == 200
+    assert answers[0]["eTag"] != made["_etag"]
+
+
+def test_item_of_another_partition_is_refused(container):
+    with pytest.raises((CosmosBatchOperationError, CosmosHttpResponseError)) as caught:
+        container.execute_item_batch([("create", ({"id": "1", "pk": "b"},))], partition_key="a")
+    assert caught.value.status_code == 400
+    assert ids(container) == []
+
+
+def test_hundred_operations_and_no_more(container):
+    create = [("create", ({"id": str(n), "pk": "a"},)) for n in range(101)]
+    with pytest.raises((CosmosBatchOperationError, CosmosHttpResponseError)) as caught:
+        container.execute_item_batch(create, partition_key="a")
+    assert caught.value.status_code == 400
+    assert ids(container) == []
+    assert len(container.execute_item_batch(create[:100], partition_key="a")) == 100
+    assert len(ids(container)) == 100
+
+
+def test_hierarchical_key(db):
+    container = db.create_container(fresh("c"), PartitionKey(path=["/t", "/u"], kind="MultiHash"))
+    container.execute_item_batch(
+        [("create", ({"id": "1", "t": "x", "u": "y"},)), ("create", ({"id": "2", "t": "x", "u": "y"},))],
+        partition_key=["x", "y"],
+    )
+    assert ids(container) == ["1", "2"]

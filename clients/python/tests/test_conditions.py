@@ -1,0 +1,107 @@
+"""ETags, conditional requests and session tokens."""
+
+import pytest
+from azure.core import MatchConditions
+from azure.cosmos import PartitionKey
+
+from conftest import make, refused
+
+STALE = '"00000000-0000-0000-0000-000000000000"'
+
+
+@pytest.fixture
+def made(container):
+    return container.create_item({"id": "1", "pk": "a", "n": 0})
+
+
+def if_same(etag):
+    return {"etag": etag, "match_condition": MatchConditions.IfNotModified}
+
+
+WRITES = {
+    "replace": lambda c, **o: c.replace_item("1", {"id": "1", "pk": "a", "n": 1}, **o),
+    "upsert": lambda c, **o: c.upsert_item({"id": "1", "pk": "a", "n": 1}, **o),
+    "patch": lambda c, **o: c.patch_item("1", "a", [{"op": "set", "path": "/n", "value": 1}], **o),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_if_match(container, made, write):
+    with refused(412):
+        WRITES[write](container, **if_same(STALE))
+    assert container.read_item("1", "a") == made
+    changed = WRITES[write](container, **if_same(made["_etag"]))
+    assert changed["n"] == 1 and changed["_etag"] != made["_etag"]
+    with refused(412):
+        WRITES[write](container, **if_same(made["_etag"]))
+
+
+def test_if_match_on_delete(container, made):
+    with refused(412):
+        container.delete_item("1", "a", **if_same(STALE))
+    container.delete_item("1", "a", **if_same(made["_etag"]))
+    with refused(404):
+        container.delete_item("1", "a", **if_same(made["_etag"]))
+
+
+def test_read_of_what_is_known_has_no_body(container, made):
+    assert container.read_item("1", "a", initial_headers={"If-None-Match": made["_etag"]}) == {}
+    assert container.read_item("1", "a", initial_headers={"If-None-Match": STALE}) == made
+
+
+def test_container_has_an_etag_too(db):
+    container = make(db)
+    etag = container.read()["_etag"]
+    with refused(412):
+        db.replace_container(container, PartitionKey(path="/pk"), default_ttl=5, **if_same(STALE))
+    db.replace_container(container, PartitionKey(path="/pk"), default_ttl=5, **if_same(etag))
+    with refused(412):
+        db.delete_container(container.id, **if_same(etag))
+    db.delete_container(container.id, **if_same(container.read()["_etag"]))
+
+
+def test_header_and_body_have_the_same_etag(container, made):
+    assert made.get_response_headers()["etag"] == made["_etag"]
+    assert container.read_item("1", "a").get_response_headers()["etag"] == made["_etag"]
+
+
+def lsn(response):
+    """The position in a session token such as 0:-1#17."""
+    token = response.get_response_headers()["x-ms-session-token"]
+    return int(token.split(":")[1].split("#")[1])
+
+
+def test_session_token_moves_with_every_write(container):
+    positions = [lsn(container.upsert_item({"id": "1", "pk": "a", "n": n})) for n in range(3)]
+    assert positions == sorted(set(positions))
+    assert lsn(container.read_item("1", "a")) >= positions[-1]
+
+
+def test_batch_is_one_position(container):
+    before = lsn(container.upsert_item({"id": "1", "pk": "a"}))
+    answers = container.execute_item_batch(
+        [("create", ({"id": str(n), "pk": "a"},)) for n in range(10, 15)], partition_key="a"
+    )
+    assert lsn(answers) == before + 1
+
+
+def test_reads_take_a_session_token(connector, server, db, container, made):
+    token = made.get_response_headers()["x-ms-session-token"]
+    other = connector.connect(server.url()).get_database_client(db.id).get_container_client(container.id)
+    assert other.read_item("1", "a", session_token=token)["_etag"] == made["_etag"]
+    found = list(other.query_items("SELECT * FROM c", partition_key="a", session_token=token))
+    assert [item["_etag"] for item in found] == [made["_etag"]]
+
+
+@pytest.mark.parametrize("level", ["Session", "ConsistentPrefix", "Eventual"])
+def test_weaker_consistency_may_be_asked_for(connector, server, db, container, made, level):
+    client = connector.connect(server.url(), consistency_level=level)
+    seen = client.get_database_client(db.id).get_container_client(container.id)
+    assert seen.read_item("1", "a")["_etag"] == made["_etag"]
+
+
+def test_stronger_consistency_is_400(connector, server, db, container, made):
+    client = connector.connect(server.url(), consistency_level="Strong")
+    seen = client.get_database_client(db.id).get_container_client(container.id)
+    with refused(400):
+        seen.read_item("1", "a")

@@ -1,0 +1,81 @@
+"""Queries through the SDK: filters, parameters, counts, order, pages, partitions."""
+
+import pytest
+
+from conftest import refused
+
+
+@pytest.fixture
+def filled(container):
+    for n in range(20):
+        container.create_item({"id": f"i{n:02}", "pk": f"p{n % 4}", "n": n, "even": n % 2 == 0})
+    return container
+
+
+def everywhere(container, query, parameters=None, **options):
+    return list(container.query_items(query, parameters, enable_cross_partition_query=True, **options))
+
+
+def test_everything(filled):
+    assert sorted(item["n"] for item in everywhere(filled, "SELECT * FROM c")) == list(range(20))
+
+
+def test_filter(filled):
+    found = everywhere(filled, "SELECT * FROM c WHERE c.even = true AND c.n > 10")
+    assert sorted(item["n"] for item in found) == [12, 14, 16, 18]
+
+
+def test_parameters(filled):
+    parameters = [{"name": "@low", "value": 3}, {"name": "@high", "value": 6}, {"name": "@id", "value": "i04"}]
+    found = everywhere(filled, "SELECT * FROM c WHERE c.n >= @low AND c.n < @high AND c.id != @id", parameters)
+    assert sorted(item["n"] for item in found) == [3, 5]
+
+
+def test_value_and_projection(filled):
+    assert everywhere(filled, "SELECT VALUE c.n FROM c WHERE c.id = 'i07'") == [7]
+    assert everywhere(filled, "SELECT c.id, c.n AS number FROM c WHERE c.n = 7") == [{"id": "i07", "number": 7}]
+
+
+def test_count(filled):
+    assert everywhere(filled, "SELECT VALUE COUNT(1) FROM c") == [20]
+    assert everywhere(filled, "SELECT VALUE COUNT(1) FROM c WHERE c.n < 5") == [5]
+    assert list(filled.query_items("SELECT VALUE COUNT(1) FROM c", partition_key="p1")) == [5]
+
+
+def test_order(filled):
+    assert everywhere(filled, "SELECT VALUE c.n FROM c ORDER BY c.n DESC") == list(range(19, -1, -1))
+    assert everywhere(filled, "SELECT VALUE c.n FROM c ORDER BY c.id") == list(range(20))
+
+
+def test_one_partition(filled):
+    found = filled.query_items("SELECT * FROM c WHERE c.n > 5", partition_key="p2")
+    assert sorted(item["n"] for item in found) == [6, 10, 14, 18]
+
+
+def test_pages(filled):
+    pager = filled.query_items("SELECT * FROM c", enable_cross_partition_query=True, max_item_count=6).by_page()
+    pages = [[item["n"] for item in page] for page in pager]
+    assert all(len(page) <= 6 for page in pages)
+    assert sorted(n for page in pages for n in page) == list(range(20))
+
+
+def test_goes_on_from_a_token(filled):
+    def query(**options):
+        return filled.query_items("SELECT * FROM c WHERE c.n < 10", partition_key="p0", max_item_count=1, **options)
+
+    pager = query().by_page()
+    first = [item["n"] for item in next(pager)]
+    rest = [item["n"] for page in query().by_page(pager.continuation_token) for item in page]
+    assert len(first) == 1
+    assert sorted(first + rest) == [0, 4, 8]
+
+
+def test_nothing_found(filled):
+    assert everywhere(filled, "SELECT * FROM c WHERE c.absent = 1") == []
+    assert list(filled.query_items("SELECT * FROM c", partition_key="none")) == []
+
+
+@pytest.mark.parametrize("bad", ["SELEC * FROM c", "SELECT * FROM", "SELECT * FROM c WHERE", ""])
+def test_bad_query_is_400(filled, bad):
+    with refused(400):
+        everywhere(filled, bad)

@@ -1,0 +1,99 @@
+"""Offers: manual and autoscale throughput, and what happens when it is used up."""
+
+import pytest
+from azure.cosmos import PartitionKey, ThroughputProperties
+from azure.cosmos.exceptions import CosmosHttpResponseError
+
+from conftest import fresh, refused
+
+
+def container_with(db, throughput):
+    return db.create_container(fresh("c"), PartitionKey(path="/pk"), offer_throughput=throughput)
+
+
+def test_manual(db):
+    container = container_with(db, 500)
+    assert container.get_throughput().offer_throughput == 500
+    replaced = container.replace_throughput(600)
+    assert replaced.offer_throughput == 600
+    assert container.get_throughput().offer_throughput == 600
+
+
+def test_autoscale(db):
+    container = container_with(db, ThroughputProperties(auto_scale_max_throughput=4000))
+    assert container.get_throughput().auto_scale_max_throughput == 4000
+    container.replace_throughput(ThroughputProperties(auto_scale_max_throughput=5000))
+    assert container.get_throughput().auto_scale_max_throughput == 5000
+
+
+def test_database_shares_its_throughput(client):
+    name = fresh("db")
+    db = client.create_database(name, offer_throughput=700)
+    assert db.get_throughput().offer_throughput == 700
+    db.replace_throughput(800)
+    assert db.get_throughput().offer_throughput == 800
+    container = db.create_container(fresh("c"), PartitionKey(path="/pk"))
+    with refused(404):
+        container.get_throughput()
+    own = container_with(db, 400)
+    assert own.get_throughput().offer_throughput == 400
+    client.delete_database(name)
+
+
+def test_database_with_autoscale(client):
+    name = fresh("db")
+    db = client.create_database(name, offer_throughput=ThroughputProperties(auto_scale_max_throughput=2000))
+    assert db.get_throughput().auto_scale_max_throughput == 2000
+    client.delete_database(name)
+
+
+def test_database_without_throughput_has_no_offer(db):
+    with refused(404):
+        db.get_throughput()
+
+
+@pytest.mark.parametrize("bad", [100, 450, 2_000_000])
+def test_bad_throughput_is_400(db, bad):
+    with refused(400):
+        container_with(db, bad)
+
+
+def test_throughput_below_the_minimum_is_refused(db):
+    container = container_with(db, 400)
+    with refused(400):
+        container.replace_throughput(100)
+    assert container.get_throughput().offer_throughput == 400
+
+
+def test_offer_goes_with_its_container(db):
+    container = container_with(db, 500)
+    db.delete_container(container.id)
+    again = db.create_container(container.id, PartitionKey(path="/pk"), offer_throughput=400)
+    assert again.get_throughput().offer_throughput == 400
+
+
+BODY = {"id": "1", "pk": "a", "text": "x" * 100_000}
+ATTEMPTS_MAX = 400
+
+
+def test_too_much_is_429_and_says_when_to_come_back(connector, server, db):
+    container = container_with(db, 400)
+    hasty = connector.connect(server.url(), retry_throttle_total=0)
+    seen = hasty.get_database_client(db.id).get_container_client(container.id)
+    with pytest.raises(CosmosHttpResponseError) as caught:
+        for _ in range(ATTEMPTS_MAX):
+            seen.upsert_item(BODY)
+    error = caught.value
+    assert (error.status_code, error.sub_status) == (429, 3200)
+    assert int(error.headers["x-ms-retry-after-ms"]) > 0
+
+
+def test_patient_client_is_served_in_the_end(connector, server, db):
+    container = container_with(db, 400)
+    hasty = connector.connect(server.url(), retry_throttle_total=0)
+    with pytest.raises(CosmosHttpResponseError):
+        for _ in range(ATTEMPTS_MAX):
+            hasty.get_database_client(db.id).get_container_client(container.id).upsert_item(BODY)
+    # The budget is spent; the default policy waits as told and tries again.
+    container.upsert_item(BODY | {"n": 1})
+    assert container.read_item("1", "a")["n"] == 1
