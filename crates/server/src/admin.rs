@@ -5,13 +5,15 @@ mod clock;
 mod duration;
 mod ttl;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use lapsedb_service::{Ctx, Who};
 use lapsedb_value::{Object, Value, json};
 
-use self::access::Right;
 use crate::boot::App;
 use crate::reply::{self, Reply};
 
@@ -36,14 +38,16 @@ pub async fn answer(app: &App, request: Request<Incoming>) -> Reply {
 
 async fn dispatch(app: &App, request: Request<Incoming>) -> Answer {
     let (parts, body) = request.into_parts();
-    let right = access::of(app, &parts)?;
+    let who = access::of(app, &parts)?;
     let read = parts.method == Method::GET || parts.method == Method::HEAD;
-    if !read && right == Right::Read {
-        return Err(reply::error(
-            StatusCode::FORBIDDEN,
-            "the read-only key may only GET",
-        ));
+    match who {
+        Who::ReadOnly | Who::Token(_) if !read => {
+            let message = "the read-only key may only GET";
+            return Err(reply::error(StatusCode::FORBIDDEN, message));
+        }
+        Who::Master | Who::ReadOnly | Who::Token(_) => {}
     }
+    let ctx = Ctx::new(Arc::clone(&app.service), who);
     let segments = segments(parts.uri.path())?;
     let path: Vec<&str> = segments.iter().map(String::as_str).skip(1).collect();
     match (path.as_slice(), parts.method.as_str()) {
@@ -51,20 +55,10 @@ async fn dispatch(app: &App, request: Request<Incoming>) -> Answer {
         (["clock"], "POST") => clock::change(app, &object(body).await?).await,
         (["clock"], _) => Err(reply::not_allowed("GET, POST")),
         (["dbs", db, "colls", coll, "ttl", rest @ ..], method) => {
-            ttl::answer(
-                app,
-                (db, coll),
-                rest,
-                method,
-                parts.uri.query().unwrap_or_default(),
-                body,
-            )
-            .await
+            let query = parts.uri.query().unwrap_or_default();
+            ttl::answer(&ctx, (db, coll), rest, method, query, body).await
         }
-        _ => Err(reply::error(
-            StatusCode::NOT_FOUND,
-            "the admin API has no such address",
-        )),
+        _ => Err(nothing()),
     }
 }
 
@@ -113,6 +107,10 @@ async fn object(body: Incoming) -> Result<Object, Reply> {
         Ok(_) => Err(bad("the body must be a JSON object")),
         Err(error) => Err(bad(&format!("the body is not JSON: {error}"))),
     }
+}
+
+fn nothing() -> Reply {
+    reply::error(StatusCode::NOT_FOUND, "the admin API has no such address")
 }
 
 fn bad(message: &str) -> Reply {

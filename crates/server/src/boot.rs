@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use lapsedb_door_cosmos::{Door, Keys};
+use lapsedb_door_cosmos::Door;
+use lapsedb_door_cosmos::auth::{KeyRole, Keys};
 use lapsedb_record::clock::{ClockEvent, Reason};
 use lapsedb_service::{OpenError, Place, Service};
 use tokio_rustls::TlsAcceptor;
@@ -17,10 +20,8 @@ use crate::metrics::Metrics;
 use crate::shutdown::Signals;
 use crate::tls::Identity;
 
-/// How often the clock is judged; a step is told within this time.
-const CLOCK_SAMPLE_SECONDS: u64 = 1;
-/// How often the clock is saved while requests come, in samples.
-const CLOCK_SAVE_SAMPLES: u64 = 5;
+/// How often the clock is judged and the service maintained.
+const TICK_SECONDS: u64 = 1;
 /// The store's folder in the data path; the certificate lies beside it.
 const STORE_FOLDER: &str = "store";
 
@@ -32,8 +33,6 @@ pub struct App {
     pub door: Door,
     /// What is counted.
     pub metrics: Metrics,
-    /// The keys, decoded.
-    pub keys: Keys,
     /// The certificate as PEM text, if this server speaks TLS.
     pub certificate: Option<Bytes>,
     stopping: AtomicBool,
@@ -73,20 +72,18 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     };
     let listeners = Listeners::bind(config.bind, config.port).await?;
     let address = listeners.address;
-    let keys = Keys {
-        master: config.master_key.clone(),
-        read_only: config.read_only_key.clone(),
-    };
     let app = Arc::new(App {
-        door: Door::new(Arc::clone(&service), keys.clone()),
+        door: Door::new(Arc::clone(&service), keys(&config)?),
         service: Arc::clone(&service),
         metrics: Metrics::default(),
-        keys,
         certificate: identity.map(|identity| Bytes::from(identity.certificate)),
         stopping: AtomicBool::new(false),
     });
     let serving = Serving::start(listeners, Arc::clone(&app), config.protocol, tls);
-    let clock = tokio::spawn(watch_clock(Arc::clone(&app)));
+    let background = [
+        tokio::spawn(watch_clock(Arc::clone(&service))),
+        tokio::spawn(maintain(Arc::clone(&service))),
+    ];
     if let Some(mongo) = &config.mongo {
         tracing::info!(port = mongo.port, "the Mongo door is not in this build");
     }
@@ -96,7 +93,7 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     tracing::info!(signal, "stopping");
     app.stopping.store(true, Ordering::Release);
     serving.stop().await;
-    clock.abort();
+    background.iter().for_each(tokio::task::JoinHandle::abort);
     service
         .close()
         .await
@@ -147,25 +144,48 @@ fn say_ready(line: &str) {
     tracing::info!("{line}");
 }
 
-/// Judges the clock every second, so that a step is noticed although nobody asks, and saves it while requests come.
-async fn watch_clock(app: Arc<App>) {
-    let mut ticks = tokio::time::interval(Duration::from_secs(CLOCK_SAMPLE_SECONDS));
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let (mut samples, mut saved_at) = (0, 0);
+/// Judges the clock every second by itself, so that no work of any length delays the alarm.
+async fn watch_clock(service: Arc<Service>) {
+    let mut seconds = seconds();
     loop {
-        ticks.tick().await;
-        for event in app.service.clock().sample() {
-            tell(event);
-        }
-        samples += 1;
-        let requests = app.metrics.requests();
-        if samples % CLOCK_SAVE_SAMPLES == 0 && requests != saved_at {
-            saved_at = requests;
-            if let Err(error) = app.service.persist_clock().await {
-                tracing::error!(error = error.message, "cannot save the clock");
-            }
+        seconds.tick().await;
+        service.clock().sample().into_iter().for_each(tell);
+    }
+}
+
+/// Has the service do every second what it does between requests.
+async fn maintain(service: Arc<Service>) {
+    let mut seconds = seconds();
+    loop {
+        seconds.tick().await;
+        match service.tick().await {
+            Ok(events) => events.into_iter().for_each(tell),
+            Err(error) => tracing::error!(error = error.message, "maintenance failed"),
         }
     }
+}
+
+fn seconds() -> tokio::time::Interval {
+    let mut seconds = tokio::time::interval(Duration::from_secs(TICK_SECONDS));
+    seconds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    seconds
+}
+
+/// The keys as the door wants them.
+fn keys(config: &Config) -> Result<Keys, String> {
+    let mut keys = Keys::new();
+    let read_only = config
+        .read_only_key
+        .iter()
+        .map(|key| (key, KeyRole::ReadOnly));
+    for (key, role) in [(&config.master_key, KeyRole::ReadWrite)]
+        .into_iter()
+        .chain(read_only)
+    {
+        keys.add(&STANDARD.encode(key), role)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(keys)
 }
 
 fn tell(event: ClockEvent) {

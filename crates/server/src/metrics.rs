@@ -6,9 +6,9 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use lapsedb_service::Service;
+use http::StatusCode;
+use lapsedb_service::{Error, Gauges, Service};
 
-use crate::reply::Reply;
 pub use verb::{Part, Verb};
 
 /// The statuses that are counted by themselves; all others together are `other`.
@@ -36,13 +36,14 @@ pub struct Metrics {
 struct Statuses([AtomicU64; STATUSES.len()]);
 
 impl Metrics {
-    /// Counts one answered request.
-    pub fn count(&self, verb: Verb, reply: &Reply, took: Duration) {
-        let status = reply.status().as_u16();
+    /// Counts one answered request and what it was charged.
+    pub fn count(&self, verb: Verb, status: StatusCode, charge: f64, took: Duration) {
+        let status = status.as_u16();
+        let other = STATUSES.len() - 1;
         let slot = STATUSES
             .iter()
             .position(|known| *known == status)
-            .unwrap_or(STATUSES.len() - 1);
+            .unwrap_or(other);
         add(&self.requests[verb.index()].0[slot], 1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         add(
@@ -50,56 +51,26 @@ impl Metrics {
             1,
         );
         add(&self.micros, micros);
-        if let Some(charge) = reply.headers().get("x-ms-request-charge") {
-            add(&self.centi_units, centi_units(charge.as_bytes()));
-        }
-    }
-
-    /// How many requests there were.
-    pub fn requests(&self) -> u64 {
-        self.buckets.iter().map(read).sum()
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float cast saturates"
+        )]
+        add(&self.centi_units, (charge * 100.0).round() as u64);
     }
 
     /// Everything as Prometheus text.
-    pub async fn text(&self, service: &Service) -> String {
+    pub async fn text(&self, service: &Service) -> Result<String, Error> {
         let mut out = String::with_capacity(8 * 1024);
         self.write_requests(&mut out);
         self.write_seconds(&mut out);
         let units = read(&self.centi_units);
-        family(
-            &mut out,
-            "lapsedb_request_units_total",
-            "counter",
-            "Request units charged.",
-        );
-        line(
-            &mut out,
-            "lapsedb_request_units_total",
-            &format!("{}.{:02}", units / 100, units % 100),
-        );
-        family(
-            &mut out,
-            "lapsedb_clock_suspect",
-            "gauge",
-            "1 while the wall clock has jumped and is not believed.",
-        );
-        line(
-            &mut out,
-            "lapsedb_clock_suspect",
-            &u8::from(service.clock().suspect()).to_string(),
-        );
-        family(
-            &mut out,
-            "lapsedb_disk_bytes",
-            "gauge",
-            "Bytes of the store on disk.",
-        );
-        line(
-            &mut out,
-            "lapsedb_disk_bytes",
-            &service.disk_bytes().to_string(),
-        );
-        out
+        let units = format!("{}.{:02}", units / 100, units % 100);
+        let name = "lapsedb_request_units_total";
+        family(&mut out, name, "counter", "Request units charged.");
+        line(&mut out, name, &units);
+        write_gauges(&mut out, &service.gauges().await?);
+        Ok(out)
     }
 
     fn write_requests(&self, out: &mut String) {
@@ -170,26 +141,55 @@ fn seconds(micros: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Reads `12.34`, the form in which a door writes a charge; what is not of that form counts as nothing.
-fn centi_units(text: &[u8]) -> u64 {
-    let mut parts = text.splitn(2, |byte| *byte == b'.');
-    let number = |part: Option<&[u8]>, digits: usize| {
-        let part = part.unwrap_or_default();
-        let padded = part
-            .iter()
-            .copied()
-            .chain(std::iter::repeat(b'0'))
-            .take(digits);
-        padded.fold(0_u64, |sum, digit| {
-            sum.saturating_mul(10)
-                .saturating_add(u64::from(digit.wrapping_sub(b'0').min(9)))
-        })
-    };
-    let whole = parts.next();
-    let units = number(whole, whole.map_or(0, <[u8]>::len));
-    units
-        .saturating_mul(100)
-        .saturating_add(number(parts.next(), 2))
+/// The figures of the store; one line each.
+fn write_gauges(out: &mut String, gauges: &Gauges) {
+    for (name, kind, help, value) in [
+        (
+            "lapsedb_items_live",
+            "gauge",
+            "Items that may be seen.",
+            gauges.items_live,
+        ),
+        (
+            "lapsedb_items_expired_unpurged",
+            "gauge",
+            "Items that are dead and still stored.",
+            gauges.items_expired,
+        ),
+        (
+            "lapsedb_purged_items_total",
+            "counter",
+            "Items removed since the start.",
+            gauges.purged_items,
+        ),
+        (
+            "lapsedb_purged_bytes_total",
+            "counter",
+            "Bytes of items removed since the start.",
+            gauges.purged_bytes,
+        ),
+        (
+            "lapsedb_purge_lag_seconds",
+            "gauge",
+            "How long the longest dead has been waiting.",
+            gauges.purge_lag_secs,
+        ),
+        (
+            "lapsedb_clock_suspect",
+            "gauge",
+            "1 while the wall clock has jumped and is not believed.",
+            u64::from(gauges.clock_suspect),
+        ),
+        (
+            "lapsedb_disk_bytes",
+            "gauge",
+            "Bytes of the store on disk.",
+            gauges.disk_bytes,
+        ),
+    ] {
+        family(out, name, kind, help);
+        line(out, name, &value.to_string());
+    }
 }
 
 fn family(out: &mut String, name: &str, kind: &str, help: &str) {
@@ -203,24 +203,17 @@ fn line(out: &mut String, name: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-    use http::StatusCode;
-
     use super::*;
-    use crate::reply;
 
     fn metrics() -> Metrics {
         let metrics = Metrics::default();
-        let mut reply = reply::bytes(StatusCode::CREATED, "application/json", "{}");
-        reply
-            .headers_mut()
-            .insert("x-ms-request-charge", "6.29".parse().unwrap());
-        metrics.count(Verb::CreateItem, &reply, Duration::from_micros(100));
-        metrics.count(Verb::CreateItem, &reply, Duration::from_micros(101));
+        let created = StatusCode::CREATED;
+        metrics.count(Verb::CreateItem, created, 6.29, Duration::from_micros(100));
+        metrics.count(Verb::CreateItem, created, 6.29, Duration::from_micros(101));
         metrics.count(
             Verb::Other,
-            &reply::error(StatusCode::IM_A_TEAPOT, ""),
+            StatusCode::IM_A_TEAPOT,
+            0.0,
             Duration::from_secs(60),
         );
         metrics
@@ -230,25 +223,19 @@ mod tests {
     fn requests_are_counted_by_verb_and_status() {
         let mut text = String::new();
         metrics().write_requests(&mut text);
-        assert!(
-            text.contains(
-                "lapsedb_requests_total{door=\"nosql\",verb=\"create_item\",status=\"201\"} 2\n"
-            ),
-            "{text}"
-        );
-        assert!(
-            text.contains(
-                "lapsedb_requests_total{door=\"nosql\",verb=\"other\",status=\"other\"} 1\n"
-            ),
-            "{text}"
-        );
+        for row in [
+            "verb=\"create_item\",status=\"201\"} 2",
+            "verb=\"other\",status=\"other\"} 1",
+        ] {
+            let row = format!("lapsedb_requests_total{{door=\"nosql\",{row}\n");
+            assert!(text.contains(&row), "{row}: {text}");
+        }
     }
 
     #[test]
     fn the_histogram_is_cumulative_and_its_ends_are_inclusive() {
         let mut text = String::new();
-        let metrics = metrics();
-        metrics.write_seconds(&mut text);
+        metrics().write_seconds(&mut text);
         for row in [
             "_bucket{le=\"0.0001\"} 1",
             "_bucket{le=\"0.00025\"} 2",
@@ -257,25 +244,33 @@ mod tests {
             "_count 3",
             "_sum 60.000201",
         ] {
-            assert!(
-                text.contains(&format!("lapsedb_request_seconds{row}\n")),
-                "{row}: {text}"
-            );
+            let row = format!("lapsedb_request_seconds{row}\n");
+            assert!(text.contains(&row), "{row}: {text}");
         }
-        assert_eq!(metrics.requests(), 3);
     }
 
     #[test]
     fn charges_are_summed_exactly() {
         assert_eq!(read(&metrics().centi_units), 1258);
-        for (text, units) in [
-            ("0", 0),
-            ("1", 100),
-            ("1.5", 150),
-            ("12.345", 1234),
-            ("", 0),
+    }
+
+    #[test]
+    fn every_promised_figure_is_there() {
+        let mut text = String::new();
+        write_gauges(
+            &mut text,
+            &Gauges {
+                items_live: 7,
+                clock_suspect: true,
+                ..Gauges::default()
+            },
+        );
+        for row in [
+            "lapsedb_items_live 7",
+            "lapsedb_clock_suspect 1",
+            "lapsedb_purge_lag_seconds 0",
         ] {
-            assert_eq!(centi_units(text.as_bytes()), units, "{text}");
+            assert!(text.contains(&format!("\n{row}\n")), "{row}: {text}");
         }
     }
 }

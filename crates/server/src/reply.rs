@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
+use lapsedb_service::{Error, Kind};
 use lapsedb_value::{Object, Value, json};
 
 /// An answer; whole, so that its length is always sent.
@@ -64,4 +65,35 @@ pub fn not_allowed(allowed: &'static str) -> Reply {
         .headers_mut()
         .insert(ALLOW, HeaderValue::from_static(allowed));
     reply
+}
+
+/// The answer to a verb that failed.
+pub fn failure(failure: &Error) -> Reply {
+    let status = status(&failure.kind);
+    if status.is_server_error() {
+        tracing::error!(message = failure.message, "request failed");
+    }
+    error(status, &failure.message)
+}
+
+fn status(kind: &Kind) -> StatusCode {
+    match kind {
+        Kind::BadRequest
+        | Kind::PartitionKeyMismatch
+        | Kind::CollectionChanged
+        | Kind::BadQuery { .. } => StatusCode::BAD_REQUEST,
+        Kind::Unauthorized => StatusCode::UNAUTHORIZED,
+        Kind::Forbidden => StatusCode::FORBIDDEN,
+        Kind::NotFound | Kind::OwnerNotFound => StatusCode::NOT_FOUND,
+        Kind::Conflict => StatusCode::CONFLICT,
+        Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Kind::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Kind::RangeGone => StatusCode::GONE,
+        Kind::FailedDependency => StatusCode::FAILED_DEPENDENCY,
+        Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        Kind::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        Kind::RetryWith | Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+    }
 }

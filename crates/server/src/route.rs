@@ -14,12 +14,16 @@ use crate::{admin, health};
 pub async fn answer(app: &App, request: Request<Incoming>, scheme: Scheme) -> Reply {
     let start = Clock::monotonic();
     let verb = Verb::of(request.method(), request.uri().path(), request.headers());
-    let reply = match verb.part() {
-        Part::Nosql => app.door.handle(request, scheme).await,
-        Part::Open => open(app, request.method(), request.uri().path()).await,
-        Part::Admin => admin::answer(app, request).await,
+    let (reply, charge) = match verb.part() {
+        Part::Nosql => {
+            let handled = app.door.handle(request, scheme).await;
+            (handled.response, handled.charge)
+        }
+        Part::Open => (open(app, request.method(), request.uri().path()).await, 0.0),
+        Part::Admin => (admin::answer(app, request).await, 0.0),
     };
-    app.metrics.count(verb, &reply, start.elapsed());
+    app.metrics
+        .count(verb, reply.status(), charge, start.elapsed());
     reply
 }
 
@@ -32,14 +36,14 @@ async fn open(app: &App, method: &Method, path: &str) -> Reply {
         return health::answer(app, question);
     }
     match (path, &app.certificate) {
-        ("/metrics", _) => {
-            let text = app.metrics.text(&app.service).await;
-            reply::bytes(
+        ("/metrics", _) => match app.metrics.text(&app.service).await {
+            Ok(text) => reply::bytes(
                 StatusCode::OK,
                 "text/plain; version=0.0.4; charset=utf-8",
                 text,
-            )
-        }
+            ),
+            Err(error) => reply::failure(&error),
+        },
         ("/_explorer/emulator.pem", Some(pem)) => {
             reply::bytes(StatusCode::OK, "application/x-pem-file", pem.clone())
         }

@@ -55,10 +55,8 @@ pub async fn change(app: &App, body: &Object) -> Answer {
         };
         reply::error(status, &error.to_string())
     })?;
-    app.service.persist_clock().await.map_err(|error| {
-        tracing::error!(error = error.message, "cannot save the clock");
-        reply::error(StatusCode::SERVICE_UNAVAILABLE, &error.message)
-    })?;
+    let saved = app.service.persist_clock().await;
+    saved.map_err(|error| reply::failure(&error))?;
     Ok(show(app))
 }
 

@@ -3,46 +3,70 @@
 use http::StatusCode;
 use hyper::body::Incoming;
 use lapsedb_record::clock::format_iso;
-use lapsedb_service::{Error, Kind};
+use lapsedb_service::{Ctx, ttl};
 use lapsedb_value::Value;
 
-use super::{Answer, bad};
-use crate::boot::App;
-use crate::reply::{self, Reply};
+use super::Answer;
+use crate::reply;
 
 /// Answers a call below `/_lapsedb/dbs/{db}/colls/{coll}/ttl`.
 pub async fn answer(
-    app: &App,
-    (db, coll): (&str, &str),
+    ctx: &Ctx,
+    at: (&str, &str),
     rest: &[&str],
     method: &str,
-    query: &str,
-    body: Incoming,
+    _query: &str,
+    _body: Incoming,
 ) -> Answer {
     match (rest, method) {
-        ([], "GET" | "HEAD") => report(app, db, coll).await,
-        ([], _) => Err(reply::not_allowed("GET")),
-        (["preview"], "POST") => preview(app, db, coll, body).await,
-        (["forecast"], "GET" | "HEAD") => forecast(app, db, coll, query).await,
-        (["purge"], "POST") => purge(app, db, coll).await,
+        ([], "GET" | "HEAD") => report(ctx, at).await,
+        (["purge"], "POST") => purge(ctx, at).await,
+        (["preview"], "POST") | (["forecast"], "GET" | "HEAD") => {
+            let message = "this build has neither preview nor forecast";
+            Err(reply::error(StatusCode::NOT_IMPLEMENTED, message))
+        }
+        ([] | ["forecast"], _) => Err(reply::not_allowed("GET")),
         (["preview" | "purge"], _) => Err(reply::not_allowed("POST")),
-        (["forecast"], _) => Err(reply::not_allowed("GET")),
-        _ => Err(reply::error(
-            StatusCode::NOT_FOUND,
-            "the admin API has no such address",
-        )),
+        _ => Err(super::nothing()),
     }
 }
 
-async fn report(_app: &App, _db: &str, _coll: &str) -> Answer {
-    Err(bad("todo"))
+async fn report(ctx: &Ctx, (db, coll): (&str, &str)) -> Answer {
+    let report = ttl::ttl_report(ctx, db, coll).await;
+    let report = report.map_err(|error| reply::failure(&error))?;
+    let next = report
+        .next_expiry
+        .map_or(Value::Null, |next| Value::from(format_iso(next).as_str()));
+    let purge = reply::object([
+        ("paused", Value::from(report.purge_paused)),
+        ("lagSeconds", count(report.purge_lag_secs)),
+    ]);
+    Ok(reply::json(
+        StatusCode::OK,
+        [
+            (
+                "defaultTtl",
+                report.default_ttl.map_or(Value::Null, Value::from),
+            ),
+            ("live", tally(report.live.items, report.live.bytes)),
+            ("expired", tally(report.expired.items, report.expired.bytes)),
+            ("nextExpiry", next),
+            ("purge", purge),
+        ],
+    ))
 }
-async fn preview(_app: &App, _db: &str, _coll: &str, _body: Incoming) -> Answer {
-    Err(bad("todo"))
+
+async fn purge(ctx: &Ctx, (db, coll): (&str, &str)) -> Answer {
+    let purged = ttl::purge_now(ctx, db, coll).await;
+    let purged = purged.map_err(|error| reply::failure(&error))?;
+    let members = [("purged", tally(purged.items, purged.bytes))];
+    Ok(reply::json(StatusCode::OK, members))
 }
-async fn forecast(_app: &App, _db: &str, _coll: &str, _query: &str) -> Answer {
-    Err(bad("todo"))
+
+fn tally(items: u64, bytes: u64) -> Value {
+    reply::object([("items", count(items)), ("bytes", count(bytes))])
 }
-async fn purge(_app: &App, _db: &str, _coll: &str) -> Answer {
-    Err(bad("todo"))
+
+fn count(number: u64) -> Value {
+    Value::from(i64::try_from(number).unwrap_or(i64::MAX))
 }
