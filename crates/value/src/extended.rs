@@ -57,8 +57,9 @@ fn write_padded(n: u64, width: u32, out: &mut Vec<u8>) {
 /// months' lengths follow one straight line, and 400 years always have the same number of days.
 fn civil(days: i64) -> (u64, u64, u64) {
     const DAYS_PER_ERA: u64 = 146_097;
-    // Counted from 1 March of the year -400, which is before all that is asked for.
-    let days = (days + 719_468) as u64 + DAYS_PER_ERA;
+    /// From 1 March of the year -400, which is before all that is asked for, to 1970-01-01.
+    const DAYS_BEFORE_1970: i64 = 719_468 + DAYS_PER_ERA as i64;
+    let days = (days + DAYS_BEFORE_1970) as u64;
     let (era, day_of_era) = (days / DAYS_PER_ERA, days % DAYS_PER_ERA);
     let year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -17,7 +17,10 @@ pub fn json(bytes: &[u8]) -> Result<(), String> {
     let text = json::to_string(&value);
     let again = json::parse(text.as_bytes(), &json::Limits::DEFAULT);
     let again = again.map_err(|error| format!("printed JSON does not parse: {error}"))?;
-    check(order::deep_equal(&value, &again), "printed JSON means something else")?;
+    check(
+        order::deep_equal(&value, &again),
+        "printed JSON means something else",
+    )?;
     check(json::to_string(&again) == text, "printing does not settle")
 }
 
@@ -33,19 +36,28 @@ pub fn bson(bytes: &[u8]) -> Result<(), String> {
     };
     let mut expected = b"before".to_vec();
     json::write_members(&object, &mut expected);
-    check(members == expected, "reader and transcoder print differently")?;
+    check(
+        members == expected,
+        "reader and transcoder print differently",
+    )?;
     for (name, value) in &object {
         let found = bson::find(bytes, &[name]).map_err(|error| error.to_string())?;
         let found = found.ok_or("a member is not found")?.to_value();
         let found = found.map_err(|error| error.to_string())?;
         let first = object.get(name).unwrap_or(value);
-        check(order::deep_equal(&found, first), "a member is found but differs")?;
+        check(
+            order::deep_equal(&found, first),
+            "a member is found but differs",
+        )?;
     }
     let mut written = Vec::new();
     bson::write_document(&object, &mut written);
     let again = bson::read_document(&written).map_err(|error| error.to_string())?;
     let (before, after) = (Value::Object(object), Value::Object(again));
-    check(order::deep_equal(&before, &after), "written BSON means something else")
+    check(
+        order::deep_equal(&before, &after),
+        "written BSON means something else",
+    )
 }
 
 /// Decoded binary JSON is a value that JSON text can say as well.
@@ -55,5 +67,8 @@ pub fn cosmos_binary(bytes: &[u8]) -> Result<(), String> {
     };
     let again = json::parse(json::to_string(&value).as_bytes(), &json::Limits::DEFAULT);
     let again = again.map_err(|error| format!("printed JSON does not parse: {error}"))?;
-    check(order::deep_equal(&value, &again), "printed JSON means something else")
+    check(
+        order::deep_equal(&value, &again),
+        "printed JSON means something else",
+    )
 }

@@ -11,6 +11,7 @@ pub const INTEGER_MAX: i64 = 1 << 53;
 const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// The number as an integer, if it has no fraction and fits; exact or nothing.
+#[inline]
 pub fn to_i64_exact(n: f64) -> Option<i64> {
     // Both bounds are powers of two and so exact as doubles; the upper one is excluded because
     // 2^63 itself does not fit. NaN fails the range.
@@ -27,6 +28,7 @@ pub fn canonical(n: f64) -> Value {
 }
 
 /// The integer as the double that NoSQL means by it, in its canonical kind.
+#[inline]
 pub fn canonical_i64(n: i64) -> Value {
     if n.unsigned_abs() <= INTEGER_MAX.unsigned_abs() {
         from_small(n)
@@ -35,6 +37,7 @@ pub fn canonical_i64(n: i64) -> Value {
     }
 }
 
+#[inline]
 fn from_small(whole: i64) -> Value {
     match i32::try_from(whole) {
         Ok(small) => Value::Int32(small),
@@ -73,6 +76,7 @@ const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
 const DIGITS_MAX: usize = 20;
 
 /// Appends the digits of a number.
+#[inline]
 pub fn write_u64(mut n: u64, out: &mut Vec<u8>) {
     let mut digits = [0u8; DIGITS_MAX];
     let mut at = DIGITS_MAX;
@@ -94,6 +98,7 @@ pub fn write_u64(mut n: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends the digits of a number, after a sign if it is negative.
+#[inline]
 pub fn write_i64(n: i64, out: &mut Vec<u8>) {
     if n < 0 {
         out.push(b'-');

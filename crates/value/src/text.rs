@@ -17,6 +17,7 @@ pub(crate) enum Until {
 }
 
 /// How many bytes at the start need no escape, and with [`Until::SpecialOrWide`] are ASCII.
+#[inline]
 pub(crate) fn plain_run(bytes: &[u8], until: Until) -> usize {
     match until {
         Until::Special => scan::<false>(bytes),
@@ -27,25 +28,52 @@ pub(crate) fn plain_run(bytes: &[u8], until: Until) -> usize {
 #[inline]
 fn scan<const ASCII: bool>(bytes: &[u8]) -> usize {
     let mut at = 0;
-    let (words, _) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        // Short texts are the rule; blocks pay off only after some words.
-        if index == BLOCK / 8 {
-            at = scan_blocks::<ASCII>(bytes, at);
-            break;
-        }
+    for word in bytes.as_chunks::<8>().0 {
         let stops = stops::<ASCII>(u64::from_le_bytes(*word));
         if stops != 0 {
             return at + (stops.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        // Short texts are the rule; blocks pay off only after some words.
+        if at == BLOCK {
+            return scan_long::<ASCII>(bytes);
+        }
     }
+    scan_tail::<ASCII>(bytes, at)
+}
+
+/// Goes on after the first block has been found plain.
+fn scan_long<const ASCII: bool>(bytes: &[u8]) -> usize {
+    let mut at = scan_blocks::<ASCII>(bytes, BLOCK);
     for word in bytes[at..].as_chunks::<8>().0 {
         let stops = stops::<ASCII>(u64::from_le_bytes(*word));
         if stops != 0 {
             return at + (stops.trailing_zeros() / 8) as usize;
         }
         at += 8;
+    }
+    scan_tail::<ASCII>(bytes, at)
+}
+
+/// The last bytes, fewer than a word. They are looked at together with bytes before them that are
+/// known to be plain, so that one step is enough.
+#[inline]
+fn scan_tail<const ASCII: bool>(bytes: &[u8], at: usize) -> usize {
+    if let Some(word) = bytes.last_chunk::<8>() {
+        let stops = stops::<ASCII>(u64::from_le_bytes(*word));
+        let begin = bytes.len() - 8;
+        return begin + (stops.trailing_zeros() / 8) as usize;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let first = u64::from(u32::from_le_bytes(*first));
+        let last = u64::from(u32::from_le_bytes(*last));
+        let index = (stops::<ASCII>(first | last << 32).trailing_zeros() / 8) as usize;
+        // The upper half of the word is the end of the text.
+        return if index < 4 {
+            index
+        } else {
+            bytes.len() + index - 8
+        };
     }
     let rest = bytes[at..].iter().position(|byte| is_stop::<ASCII>(*byte));
     rest.map_or(bytes.len(), |more| at + more)
@@ -87,6 +115,7 @@ fn stops<const ASCII: bool>(word: u64) -> u64 {
 }
 
 /// Appends text as a quoted and escaped JSON string.
+#[inline]
 pub(crate) fn write_quoted(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
     out.push(b'"');
@@ -95,6 +124,7 @@ pub(crate) fn write_quoted(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Appends the inside of a JSON string; the bytes are known to be UTF-8.
+#[inline]
 pub(crate) fn write_escaped(mut bytes: &[u8], out: &mut Vec<u8>) {
     loop {
         let run = plain_run(bytes, Until::Special);

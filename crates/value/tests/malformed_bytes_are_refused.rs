@@ -66,21 +66,30 @@ proptest! {
 
 /// Runs on a stack of the size that small threads have.
 fn on_small_stack(run: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(512 * 1024).spawn(run).unwrap();
+    let thread = std::thread::Builder::new()
+        .stack_size(512 * 1024)
+        .spawn(run)
+        .unwrap();
     thread.join().unwrap();
 }
 
 #[test]
 fn nesting_is_limited_by_an_error_and_not_by_the_stack() {
     on_small_stack(|| {
-        let generous = Limits { depth_max: usize::MAX, duplicates_refused: &[] };
+        let generous = Limits {
+            depth_max: usize::MAX,
+            duplicates_refused: &[],
+        };
         for depth in [1, 128, 256] {
             for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
                 let middle = if open == "[" { "" } else { "1" };
                 let text = format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
                 let value = json::parse(text.as_bytes(), &generous).unwrap();
                 assert_eq!(value.to_string(), text);
-                let limits = Limits { depth_max: depth - 1, duplicates_refused: &[] };
+                let limits = Limits {
+                    depth_max: depth - 1,
+                    duplicates_refused: &[],
+                };
                 let error = json::parse(text.as_bytes(), &limits).unwrap_err();
                 assert_eq!(error.kind, JsonErrorKind::TooDeep);
                 let object = lapsedb_value::Object::from(vec![("v".into(), value)]);

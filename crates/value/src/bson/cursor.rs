@@ -37,10 +37,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// What is left to read.
+    #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..self.end]
     }
 
+    #[inline]
     pub(super) fn is_at_end(&self) -> bool {
         self.at == self.end
     }
@@ -67,19 +69,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn byte(&mut self) -> Step<u8> {
         let [byte] = self.array()?;
         Ok(byte)
     }
 
+    #[inline]
     pub(super) fn i32(&mut self) -> Step<i32> {
         Ok(i32::from_le_bytes(self.array()?))
     }
 
+    #[inline]
     pub(super) fn i64(&mut self) -> Step<i64> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
+    #[inline]
     pub(super) fn bool(&mut self) -> Step<bool> {
         match self.rest().first() {
             Some(0) | Some(1) => Ok(self.byte()? == 1),
@@ -89,6 +95,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A length that is not negative.
+    #[inline]
     fn length(&mut self) -> Step<usize> {
         let begin = self.at;
         let length = self.i32()?;
@@ -102,8 +109,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Bytes up to a NUL, which is passed over.
+    #[inline]
     pub(super) fn c_bytes(&mut self) -> Step<&'a [u8]> {
-        match memchr::memchr(0, self.rest()) {
+        let rest = self.rest();
+        // Most names end within a few bytes, before a call would pay off.
+        let near = rest.first_chunk::<8>().and_then(first_zero);
+        match near.or_else(|| memchr::memchr(0, rest)) {
             Some(length) => {
                 let bytes = self.take(length)?;
                 self.at += 1;
@@ -171,6 +182,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over a document or array and returns a cursor for its elements.
+    #[inline]
     pub(super) fn document(&mut self) -> Step<Cursor<'a>> {
         let begin = self.at;
         if self.depth >= DEPTH_MAX {
@@ -241,6 +253,16 @@ impl<'a> Cursor<'a> {
         };
         Ok(())
     }
+}
+
+/// Where the first zero is, found in one step: subtracting one from each byte borrows into the top
+/// bit of those that are zero, and only above them perhaps wrongly into others.
+#[inline]
+fn first_zero(bytes: &[u8; 8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(*bytes);
+    let zeros = word.wrapping_sub(ONES) & !word & (ONES << 7);
+    (zeros != 0).then_some((zeros.trailing_zeros() / 8) as usize)
 }
 
 /// The text of a name as stored, or nothing if it is not UTF-8; see the module's header for NUL.

@@ -29,15 +29,29 @@ pub(crate) fn settle_duplicates(members: &mut Vec<(Str, Value)>, start: usize) {
 }
 
 fn has_duplicates(members: &[(Str, Value)]) -> bool {
-    if members.len() <= COMPARED_MAX {
-        let before = |at: usize| members[..at].iter().map(|(name, _)| name);
-        return members
-            .iter()
-            .enumerate()
-            .any(|(at, (name, _))| before(at).any(|other| other == name));
+    if members.len() > COMPARED_MAX {
+        let mut seen = HashSet::with_capacity(members.len());
+        return members.iter().any(|(name, _)| !seen.insert(name.as_str()));
     }
-    let mut seen = HashSet::with_capacity(members.len());
-    members.iter().any(|(name, _)| !seen.insert(name.as_str()))
+    // Names are compared only if one with the same sketch has come before.
+    let mut sketches = 0u64;
+    members.iter().enumerate().any(|(at, (name, _))| {
+        let sketch = 1 << sketch(name.as_bytes());
+        let may_repeat = sketches & sketch != 0;
+        sketches |= sketch;
+        may_repeat && members[..at].iter().any(|(other, _)| other == name)
+    })
+}
+
+/// A number below 64 that is equal for equal names and mostly differs for others.
+fn sketch(name: &[u8]) -> u32 {
+    let sign = |at: usize| u32::from(name.get(at).copied().unwrap_or_default());
+    let (first, middle, last) = (
+        sign(0),
+        sign(name.len() / 2),
+        sign(name.len().saturating_sub(1)),
+    );
+    (first ^ middle << 2 ^ last << 1 ^ (name.len() as u32) << 3) % 61
 }
 
 /// Whether the name may come only once and has come already.

@@ -7,6 +7,9 @@ use super::{
 use crate::text::{Until, plain_run};
 use crate::{Object, Str, Value, number};
 
+/// Members for which room is made at once.
+const MEMBERS_EXPECTED: usize = 16;
+
 /// The error is boxed so that the good case stays as small as a value.
 type Step<T> = Result<T, Box<JsonError>>;
 
@@ -28,7 +31,7 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, JsonError> {
         depth: 0,
         depth_max: limits.depth_max.min(DEPTH_CEILING),
         refused: limits.duplicates_refused,
-        members: Vec::new(),
+        members: Vec::with_capacity(MEMBERS_EXPECTED),
         elements: Vec::new(),
         unescaped: String::new(),
     };
@@ -73,6 +76,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -188,6 +192,7 @@ impl Parser<'_> {
     }
 
     /// A string; the opening quote is known to stand here.
+    #[inline]
     fn string(&mut self) -> Step<Str> {
         self.at += 1;
         let begin = self.at;
@@ -266,13 +271,12 @@ impl Parser<'_> {
 
     /// The four hexadecimal digits of a `\u` escape that is known to stand here.
     fn code_unit(&mut self) -> Step<u32> {
-        let digits = self.bytes.get(self.at + 2..self.at + 6).unwrap_or_default();
-        if digits.len() < 4 && digits.iter().all(u8::is_ascii_hexdigit) {
-            self.at = self.bytes.len();
-            return self.fail(Kind::UnexpectedEnd);
-        }
         let mut unit = 0;
-        for digit in digits {
+        for at in self.at + 2..self.at + 6 {
+            let Some(digit) = self.bytes.get(at) else {
+                self.at = at;
+                return self.fail(Kind::UnexpectedEnd);
+            };
             match char::from(*digit).to_digit(16) {
                 Some(value) => unit = unit << 4 | value,
                 None => return self.fail(Kind::InvalidEscape),
@@ -296,7 +300,10 @@ impl Parser<'_> {
         }
         let digits = self.at - digits_begin;
         let leading_zero = digits > 1 && self.bytes[digits_begin] == b'0';
-        if digits == 0 || leading_zero {
+        if leading_zero {
+            return self.fail(Kind::InvalidNumber);
+        }
+        if digits == 0 {
             return self.bad_number();
         }
         let has_more = matches!(self.peek(), Some(b'.' | b'e' | b'E'));
