@@ -1,1 +1,24 @@
-//! LapseDB.
+//! Starts the real server, talks to it as a client does, moves its clock, kills it, and runs the cases under `spec/`.
+//!
+//! Sees the server only from outside: a process, its ready line, HTTP. Serves tests alone, so what it cannot do fails the
+//! test on the spot, with a sentence.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test says what it expects by failing"
+)]
+
+mod client;
+mod container;
+mod random;
+mod server;
+mod sign;
+mod spec;
+
+pub use client::{Client, Reply, Request};
+pub use container::Container;
+pub use random::Random;
+pub use server::{Engine, Options, Server};
+pub use sign::{EMULATOR_KEY, Signer, http_date};
+pub use spec::{Report, run_folder};
