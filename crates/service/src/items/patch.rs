@@ -1,6 +1,6 @@
 //! Partial updates: up to ten operations, applied in order, all or nothing.
 
-use lapsedb_sql::{Env, Params};
+use lapsedb_sql::Env;
 use lapsedb_store::Collection;
 use lapsedb_value::path::Segment;
 use lapsedb_value::{Object, Value};
@@ -50,8 +50,7 @@ impl Condition {
     /// # Errors
     /// When it cannot be evaluated.
     pub fn holds(&self, document: &Value, now_ms: i64) -> Result<bool> {
-        let params = Params::default();
-        Ok(self.0.holds(document, &Env::new(&params, now_ms))?)
+        Ok(self.0.holds(document, &Env::new(now_ms))?)
     }
 }
 

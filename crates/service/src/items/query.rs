@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use lapsedb_record::Live;
-use lapsedb_sql::{Bound, Env, Executor, Flow, Params};
+use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress};
 use lapsedb_store::{ItemRange, ScanLimits};
 use lapsedb_value::{Value, json};
 
@@ -44,8 +44,12 @@ pub struct QueryPage {
 /// Where a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Position {
-    /// At this place of the scan, behind so many rows of the item there.
-    Item { resume: Vec<u8>, rows: usize },
+    /// At this place of the scan, behind so many rows of the item there; before it the query had come so far.
+    Item {
+        resume: Vec<u8>,
+        rows: usize,
+        progress: Progress,
+    },
     /// Behind so many rows.
     Row(usize),
 }
@@ -81,7 +85,7 @@ pub async fn query(
     let position = request.continuation.map(Position::parse).transpose()?;
     let items_max = request.items_max.unwrap_or(PAGE_ITEMS_DEFAULT).clamp(1, PAGE_ITEMS_MAX);
     let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
-    let run = Run { scope: &scope, bound: &bound, env: Env::new(&params, now_ms), range, items_max };
+    let run = Run { scope: &scope, bound: &bound, env: Env::new(now_ms), range, items_max };
     let (rows, next, work) = match position {
         None if bound.counts_everything() && matches!(run.range, ItemRange::Everything) => {
             let count = scope.view.count(&scope.collection).await?;
@@ -89,8 +93,14 @@ pub async fn query(
             let count = Value::number(count as f64);
             (vec![count], None, QueryWork::default())
         }
-        None if bound.is_streaming() => run.stream(Vec::new(), 0).await?,
-        Some(Position::Item { resume, rows }) if bound.is_streaming() => run.stream(resume, rows).await?,
+        None if !bound.reads_documents() => {
+            let rows = Executor::new(&bound, run.env).finish()?;
+            (rows, None, QueryWork::default())
+        }
+        None if bound.is_streaming() => run.stream(Vec::new(), 0, Progress::default()).await?,
+        Some(Position::Item { resume, rows, progress }) if bound.is_streaming() => {
+            run.stream(resume, rows, progress).await?
+        }
         None => run.whole(0).await?,
         Some(Position::Row(row)) if !bound.is_streaming() => run.whole(row).await?,
         Some(Position::Item { .. } | Position::Row(_)) => return Err(invalid_token()),
@@ -117,7 +127,7 @@ fn params_of(params: &[(String, Value)]) -> Params {
 struct Run<'a> {
     scope: &'a Scope,
     bound: &'a Bound,
-    env: Env<'a>,
+    env: Env<'static>,
     range: ItemRange,
     items_max: usize,
 }
@@ -126,8 +136,8 @@ type Rows = (Vec<Value>, Option<Position>, QueryWork);
 
 impl Run<'_> {
     /// Rows as they come, from an item on.
-    async fn stream(&self, from: Vec<u8>, mut skip: usize) -> Result<Rows> {
-        let mut executor = Executor::new(self.bound, self.env.clone());
+    async fn stream(&self, from: Vec<u8>, mut skip: usize, progress: Progress) -> Result<Rows> {
+        let mut executor = Executor::resume(self.bound, self.env, progress);
         let mut rows = Vec::new();
         let mut work = QueryWork::default();
         let mut at = from;
@@ -137,7 +147,8 @@ impl Run<'_> {
             let page = self.step(resume).await?;
             for (place, item) in page.items {
                 work.loaded_bytes += item.body().len();
-                executor.push(item_value(&self.scope.collection, &item)?)?;
+                let before = executor.progress();
+                let flow = executor.push(item_value(&self.scope.collection, &item)?)?;
                 let mut fresh = executor.take_rows();
                 fresh.drain(..skip.min(fresh.len()));
                 let taken = skip;
@@ -146,11 +157,14 @@ impl Run<'_> {
                     let full = rows.len() >= self.items_max
                         || (!rows.is_empty() && work.returned_bytes >= PAGE_BYTES_MAX);
                     if full {
-                        let next = Position::Item { resume: place, rows: taken + index };
+                        let next = Position::Item { resume: place, rows: taken + index, progress: before };
                         return Ok((rows, Some(next), work));
                     }
                     work.returned_bytes += size(&row);
                     rows.push(row);
+                }
+                if flow == Flow::Done {
+                    return Ok((rows, None, work));
                 }
             }
             match page.resume {
@@ -163,7 +177,7 @@ impl Run<'_> {
 
     /// All rows, and the page of them that begins behind so many.
     async fn whole(&self, from: usize) -> Result<Rows> {
-        let mut executor = Executor::new(self.bound, self.env.clone());
+        let mut executor = Executor::new(self.bound, self.env);
         let mut work = QueryWork::default();
         let mut all = Vec::new();
         let mut at: Option<Vec<u8>> = None;
@@ -223,9 +237,9 @@ impl Position {
     fn text(&self) -> String {
         match self {
             Position::Row(row) => format!("Q1~R{row}"),
-            Position::Item { resume, rows } => {
+            Position::Item { resume, rows, progress } => {
                 let hex: String = resume.iter().map(|byte| format!("{byte:02x}")).collect();
-                format!("Q1~I{rows}~{hex}")
+                format!("Q1~I{rows}~{}~{}~{hex}", progress.skipped, progress.emitted)
             }
         }
     }
@@ -236,13 +250,16 @@ impl Position {
             if let Some(row) = body.strip_prefix('R') {
                 return row.parse().ok().map(Position::Row);
             }
-            let (rows, hex) = body.strip_prefix('I')?.split_once('~')?;
+            let mut parts = body.strip_prefix('I')?.split('~');
+            let rows = parts.next()?.parse().ok()?;
+            let progress = Progress { skipped: parts.next()?.parse().ok()?, emitted: parts.next()?.parse().ok()? };
+            let hex = parts.next()?;
             if hex.is_empty() || !hex.is_ascii() || hex.len() % 2 != 0 {
                 return None;
             }
             let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
             let resume = (0..hex.len()).step_by(2).map(byte).collect::<Option<_>>()?;
-            Some(Position::Item { resume, rows: rows.parse().ok()? })
+            Some(Position::Item { resume, rows, progress })
         };
         read().ok_or_else(invalid_token)
     }
