@@ -102,7 +102,7 @@ async fn main() {
     }
 
     let documents = next.load(Ordering::SeqCst);
-    reads(&*engine, documents, "from write buffers and tables").await;
+    reads(&engine, documents, "from write buffers and tables").await;
     let start = Instant::now();
     engine.close().await.unwrap();
     println!(

@@ -217,6 +217,7 @@ impl<'v, V: View> Group<'v, V> {
 
 impl Change {
     /// Bytes of its keys and value.
+    #[cfg(feature = "rocksdb")]
     pub fn bytes(&self) -> usize {
         match self {
             Change::Put { key, value, .. } => key.len() + value.len(),

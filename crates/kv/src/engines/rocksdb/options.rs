@@ -25,6 +25,8 @@ const ARENA_BLOCK_BYTES: usize = 64 * KIB;
 /// Bounds what a start after a crash has to replay.
 const LOG_BYTES_MAX: u64 = 64 * MIB as u64;
 const BLOCK_BYTES: usize = 8 * KIB;
+/// A read by key walks at most so many records of a block; each is a miss of the processor's cache.
+const RESTART_INTERVAL: i32 = 4;
 const TABLE_BYTES: u64 = 32 * MIB as u64;
 const LEVEL_BASE_BYTES: u64 = 128 * MIB as u64;
 const OPEN_FILES_MAX: i32 = 512;
@@ -100,6 +102,7 @@ pub(super) fn family(space: Space, cache: &Cache) -> Options {
             tables.set_bloom_filter(BLOOM_BITS_PER_KEY, false);
             tables.set_optimize_filters_for_memory(true);
             tables.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+            tables.set_block_restart_interval(RESTART_INTERVAL);
         }
         Space::Meta
         | Space::Log
