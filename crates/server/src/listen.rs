@@ -10,7 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use lapsedb_door_cosmos::Scheme;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
@@ -224,7 +224,11 @@ async fn open(mut stream: TcpStream, door: &Door) -> Option<Opened> {
         _ if wants_tls => None,
         _ => {
             let answer = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 27\r\n\r\nThis port speaks only TLS.\n";
+            // The request is read to its end, or closing would cut off the answer on its way.
             let _ = stream.write_all(answer).await;
+            let _ = stream.shutdown().await;
+            let mut request = stream.take(u64::from(HEADERS_BYTES_MAX));
+            let _ = tokio::io::copy(&mut request, &mut tokio::io::sink()).await;
             None
         }
     }
