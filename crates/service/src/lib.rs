@@ -1,15 +1,20 @@
 //! The verbs: all a door may call. Knows no wire.
 
 pub mod access;
+mod attempts;
 pub mod charge;
 pub mod collections;
 pub mod ctx;
 pub mod databases;
 pub mod error;
+pub mod feed;
 pub mod items;
 pub mod limits;
 mod maintain;
+mod named;
+pub mod names;
 pub mod offers;
+pub mod reply;
 pub mod resource;
 pub mod scripts;
 mod service;

@@ -1,0 +1,113 @@
+//! Makes a collection.
+
+use lapsedb_record::Policy;
+use lapsedb_store::catalog::{CollectionBody, offer_body};
+use lapsedb_store::keys::{self, MetaKind};
+use lapsedb_store::rid::{CHILD_OF_DATABASE_MAX, OFFER_MAX};
+use lapsedb_store::{Catalog, Collection, CollectionId, Database, MetaChange};
+use lapsedb_value::Value;
+
+use crate::attempts::{Attempts, Numbers};
+use crate::collections::{Definition, setting_of};
+use crate::ctx::{Ctx, find_database};
+use crate::error::{Error, Result};
+use crate::limits::{COLLECTIONS_MAX, SHARED_COLLECTIONS_MAX};
+use crate::names;
+use crate::offers::Wanted;
+use crate::reply::{Outcome, Owner, Reply};
+use crate::resource;
+
+/// The first generation of a collection's index.
+const FIRST_GENERATION: u32 = 1;
+
+/// Makes a collection, with throughput of its own if some is wanted.
+///
+/// # Errors
+/// When the database is not there, the definition is not allowed, the name is taken, there are too many, or who asks
+/// may not.
+pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) -> Result<Reply> {
+    ctx.who.may_administer()?;
+    let definition = Definition::parse(body)?;
+    let policy = Policy::new(setting_of(definition.default_ttl));
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        let catalog = view.catalog();
+        let database = find_database(&view, db).ok_or_else(Error::owner_not_found)?;
+        if catalog
+            .collection(database.number, &definition.id)
+            .is_some()
+        {
+            return Err(names::taken("Collection"));
+        }
+        check_room(catalog, &database, wanted.is_some())?;
+        let mut change = MetaChange::default();
+        let mut numbers = Numbers::of(&view);
+        let cid = CollectionId(numbers.take(CHILD_OF_DATABASE_MAX)?);
+        let record = CollectionBody {
+            cid,
+            database: database.number,
+            id: &definition.id,
+            document: definition.document.clone(),
+            index_generation: FIRST_GENERATION,
+            policy,
+        };
+        change.put(
+            keys::meta_numbered(MetaKind::Collection, cid.0),
+            record.into_object(),
+        );
+        if let Some(wanted) = wanted {
+            let offer = numbers.take(OFFER_MAX)?;
+            change.put(
+                keys::meta_numbered(MetaKind::Offer, offer),
+                offer_body(offer, database.number, Some(cid), wanted.content(None)),
+            );
+        }
+        numbers.write(&mut change);
+        if let Some(done) = attempts.commit(ctx, &view, change).await? {
+            let collection = Collection {
+                cid,
+                database: database.number,
+                id: definition.id,
+                lsn: done.lsn,
+                written: done.now.secs(),
+                document: definition.document,
+                partition_key: definition.partition_key,
+                index: definition.index,
+                index_generation: FIRST_GENERATION,
+                unique_keys: definition.unique_keys,
+                policy,
+            };
+            let value = resource::collection_value(&collection);
+            let owner = Owner::database(&database);
+            return Ok(Reply::written(Outcome::Created, &done, owner, value));
+        }
+    }
+}
+
+/// Refuses one collection more than an account, or a database's shared throughput, may have.
+fn check_room(catalog: &Catalog, database: &Database, dedicated: bool) -> Result<()> {
+    if catalog.all_collections().len() >= COLLECTIONS_MAX {
+        return Err(Error::bad_request(format!(
+            "The account has {COLLECTIONS_MAX} containers, which is the most it may have."
+        )));
+    }
+    if dedicated || catalog.offer_of(database.number, None).is_none() {
+        return Ok(());
+    }
+    let siblings = catalog.collections(database.number);
+    let sharing = siblings
+        .iter()
+        .filter(|sibling| {
+            catalog
+                .offer_of(database.number, Some(sibling.cid))
+                .is_none()
+        })
+        .count();
+    if sharing >= SHARED_COLLECTIONS_MAX {
+        return Err(Error::bad_request(format!(
+            "{SHARED_COLLECTIONS_MAX} containers share the throughput of the database, which is the most that may; give the new one throughput of its own."
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Replaces a collection's definition.
+
+use lapsedb_record::Secs;
+use lapsedb_store::catalog::CollectionBody;
+use lapsedb_store::keys::{self, MetaKind};
+use lapsedb_store::{Collection, MetaChange, View};
+use lapsedb_value::{Object, Value, order};
+
+use crate::attempts::Attempts;
+use crate::collections::{Definition, setting_of};
+use crate::ctx::{Ctx, find_collection, find_database};
+use crate::error::{Error, Result};
+use crate::reply::{Conditions, Outcome, Owner, Reply};
+use crate::resource;
+
+/// Replaces a collection's definition by another: what the body leaves out is taken away, but for the partition key and
+/// the unique keys, which cannot be changed.
+///
+/// A changed TTL acts on all items at once, and what had expired before stays so.
+///
+/// # Errors
+/// When the collection is not there or not as the client knows it, the definition is not allowed, or who asks may not.
+pub async fn replace(
+    ctx: &Ctx,
+    (db, coll): (&str, &str),
+    body: &Value,
+    conditions: &Conditions,
+) -> Result<Reply> {
+    ctx.who.may_administer()?;
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        let database = find_database(&view, db).ok_or_else(Error::owner_not_found)?;
+        let old = find_collection(&view, &database, coll).ok_or_else(Error::not_found)?;
+        conditions.allow_change(old.lsn)?;
+        let definition = Definition::parse_replacement(body, &old.document)?;
+        let mut change = MetaChange::default();
+        let new = replaced(&view, &old, definition, &mut change);
+        let record = CollectionBody {
+            cid: new.cid,
+            database: new.database,
+            id: &new.id,
+            document: new.document.clone(),
+            index_generation: new.index_generation,
+            policy: new.policy,
+        };
+        change.put(
+            keys::meta_numbered(MetaKind::Collection, new.cid.0),
+            record.into_object(),
+        );
+        if let Some(done) = attempts.commit(ctx, &view, change).await? {
+            if new.index_generation != old.index_generation {
+                let store = ctx.service().store();
+                store.drop_index(old.cid, old.index_generation).await?;
+            }
+            let new = Collection {
+                lsn: done.lsn,
+                written: done.now.secs(),
+                ..new
+            };
+            let value = resource::collection_value(&new);
+            let owner = Owner::database(&database);
+            return Ok(Reply::written(Outcome::Replaced, &done, owner, value));
+        }
+    }
+}
+
+/// The collection as the definition makes it.
+fn replaced(
+    view: &View,
+    old: &Collection,
+    definition: Definition,
+    change: &mut MetaChange,
+) -> Collection {
+    let setting = setting_of(definition.default_ttl);
+    let mut policy = old.policy;
+    if setting != policy.setting {
+        policy = policy.changed(setting, view.now());
+        // The burial marks are those of the view's second. An item that ends later, but before the commit, would come
+        // back to life: so the commit must fall into the same second, or all is decided anew.
+        change.not_after(view.now().secs().plus(Secs(1)).millis());
+    }
+    let same_index = order::deep_equal(index_of(&old.document), index_of(&definition.document));
+    Collection {
+        cid: old.cid,
+        database: old.database,
+        id: definition.id,
+        lsn: old.lsn,
+        written: old.written,
+        document: definition.document,
+        partition_key: definition.partition_key,
+        index: definition.index,
+        index_generation: old.index_generation + u32::from(!same_index),
+        unique_keys: definition.unique_keys,
+        policy,
+    }
+}
+
+fn index_of(document: &Object) -> &Value {
+    document.get("indexingPolicy").unwrap_or(Value::undefined())
+}

@@ -1,0 +1,39 @@
+//! Deletes a database.
+
+use lapsedb_store::MetaChange;
+use lapsedb_store::keys::{self, MetaKind};
+
+use crate::attempts::Attempts;
+use crate::ctx::{Ctx, find_database};
+use crate::error::{Error, Result};
+use crate::reply::{Conditions, Owner, Reply};
+use crate::users;
+
+/// Deletes a database and all it has: collections with their items and scripts, offers, users and permissions.
+///
+/// # Errors
+/// When it is not there or not as the client knows it, or who asks may not.
+pub async fn delete(ctx: &Ctx, id: &str, conditions: &Conditions) -> Result<Reply> {
+    ctx.who.may_administer()?;
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        let database = find_database(&view, id).ok_or_else(Error::not_found)?;
+        conditions.allow_change(database.lsn)?;
+        let catalog = view.catalog();
+        let mut change = MetaChange::default();
+        for collection in catalog.collections(database.number) {
+            change.drop_collection(collection.cid);
+        }
+        for offer in catalog.offers() {
+            if offer.database == database.number {
+                change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
+            }
+        }
+        users::forget_all(&mut change, database.number);
+        change.delete(keys::meta_numbered(MetaKind::Database, database.number));
+        if let Some(done) = attempts.commit(ctx, &view, change).await? {
+            return Ok(Reply::deleted(&done, Owner::account()));
+        }
+    }
+}

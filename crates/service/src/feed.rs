@@ -1,0 +1,355 @@
+//! Pages of catalog resources, and queries over them.
+//!
+//! A page ends behind a resource's number, and the next one begins behind it: resources made or removed meanwhile make
+//! no page repeat or leave out another.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress};
+use lapsedb_store::View;
+use lapsedb_value::Value;
+
+use crate::error::{Error, Result};
+use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use crate::names;
+use crate::reply::Owner;
+
+/// The form of tokens that this version writes.
+const TOKEN_VERSION: &str = "1";
+/// Longest token that is looked at, in bytes.
+const TOKEN_BYTES_MAX: usize = 256;
+
+/// What a request asks of a feed.
+#[derive(Clone, Debug, Default)]
+pub struct Ask<'a> {
+    /// Resources of a page; the server decides if it is not said.
+    pub size: Option<usize>,
+    /// Where an earlier page ended.
+    pub continuation: Option<&'a str>,
+    /// What to make of the resources; as they are, if it is not said.
+    pub query: Option<Query>,
+}
+
+/// A query over a feed.
+#[derive(Clone, Debug)]
+pub struct Query {
+    text: String,
+    params: Params,
+}
+
+/// A page of a feed, or of a query's rows.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The resources or rows.
+    pub values: Vec<Value>,
+    /// Where the next page begins; none at the end.
+    pub continuation: Option<String>,
+    /// How far the log has come.
+    pub lsn: u64,
+    /// Whose feed it is.
+    pub owner: Owner,
+}
+
+impl Query {
+    /// Reads a posted query: `{"query": "…", "parameters": [{"name": "@p", "value": …}]}`.
+    ///
+    /// # Errors
+    /// When the body is something else.
+    pub fn of_body(body: &Value) -> Result<Query> {
+        let text = match body.get("query") {
+            Value::String(text) => text.to_string(),
+            Value::Undefined => return Err(names::missing(&["query"])),
+            _ => return Err(Error::bad_request("The query must be a text.")),
+        };
+        let mut params = Params::new();
+        match body.get("parameters") {
+            Value::Undefined | Value::Null => {}
+            Value::Array(list) => {
+                for parameter in list {
+                    let name = parameter.get("name").as_str();
+                    let name = name.ok_or_else(|| {
+                        Error::bad_request("Every parameter of a query must have a name.")
+                    })?;
+                    params.set(name, parameter.get("value").clone());
+                }
+            }
+            _ => {
+                return Err(Error::bad_request(
+                    "The parameters of a query must be an array.",
+                ));
+            }
+        }
+        Ok(Query { text, params })
+    }
+}
+
+/// Where a page ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Position {
+    /// The number of the last resource.
+    after: u64,
+    /// What the query had left out and let through by then.
+    progress: Progress,
+}
+
+impl Position {
+    fn write(self) -> String {
+        let Progress { skipped, emitted } = self.progress;
+        let text = format!("{TOKEN_VERSION},{},{skipped},{emitted}", self.after);
+        URL_SAFE_NO_PAD.encode(text)
+    }
+
+    fn read(token: &str) -> Option<Position> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return None;
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
+        let mut parts = std::str::from_utf8(&bytes).ok()?.split(',');
+        if parts.next()? != TOKEN_VERSION {
+            return None;
+        }
+        let mut number = || parts.next()?.parse::<u64>().ok();
+        let position = Position {
+            after: number()?,
+            progress: Progress {
+                skipped: number()?,
+                emitted: number()?,
+            },
+        };
+        parts.next().is_none().then_some(position)
+    }
+}
+
+/// The page that is asked for, of resources with their numbers in the order of these.
+pub(crate) fn page(
+    view: &View,
+    owner: Owner,
+    entries: Vec<(u64, Value)>,
+    ask: &Ask<'_>,
+) -> Result<Page> {
+    let size = ask.size.unwrap_or(PAGE_ITEMS_DEFAULT).min(PAGE_ITEMS_MAX);
+    let position = match ask.continuation {
+        None | Some("") => Position::default(),
+        Some(token) => {
+            Position::read(token).ok_or_else(|| Error::bad_request("Invalid Continuation Token"))?
+        }
+    };
+    let (values, end) = match &ask.query {
+        None => plain(entries, position, size),
+        Some(query) => {
+            let bound = lapsedb_sql::bind(&lapsedb_sql::parse(&query.text)?, &query.params)?;
+            let now = i64::try_from(view.now().0).unwrap_or(i64::MAX);
+            rows(&bound, Env::new(now), entries, position, size)?
+        }
+    };
+    Ok(Page {
+        values,
+        continuation: end.map(Position::write),
+        lsn: view.lsn(),
+        owner,
+    })
+}
+
+/// The resources of a page, and where it ends if more follow.
+fn plain(
+    entries: Vec<(u64, Value)>,
+    position: Position,
+    size: usize,
+) -> (Vec<Value>, Option<Position>) {
+    let mut values = Vec::new();
+    let mut last = position;
+    for (number, value) in entries {
+        if number <= position.after {
+            continue;
+        }
+        if values.len() >= size {
+            return (values, Some(last));
+        }
+        last.after = number;
+        values.push(value);
+    }
+    (values, None)
+}
+
+/// The rows of a page, and where it ends if more may follow.
+///
+/// Only what comes out resource by resource is paged: of a sorted, grouped or distinct result no place could be named
+/// that stays right when resources come and go, and all of it is small.
+fn rows(
+    bound: &Bound,
+    env: Env<'_>,
+    entries: Vec<(u64, Value)>,
+    position: Position,
+    size: usize,
+) -> Result<(Vec<Value>, Option<Position>)> {
+    let paged = bound.is_streaming() && bound.reads_documents();
+    let mut executor = Executor::resume(bound, env, position.progress);
+    let mut rows = Vec::new();
+    let mut last = position.after;
+    if bound.reads_documents() {
+        for (number, value) in entries {
+            if number <= position.after {
+                continue;
+            }
+            if paged && rows.len() >= size {
+                let progress = executor.progress();
+                let after = last;
+                return Ok((rows, Some(Position { after, progress })));
+            }
+            last = number;
+            let flow = executor.push(value)?;
+            rows.append(&mut executor.take_rows());
+            if flow == Flow::Done {
+                break;
+            }
+        }
+    }
+    rows.append(&mut executor.finish()?);
+    Ok((rows, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lapsedb_value::{Object, json};
+
+    fn resources(numbers: impl IntoIterator<Item = u64>) -> Vec<(u64, Value)> {
+        numbers
+            .into_iter()
+            .map(|number| {
+                let mut object = Object::new();
+                object.push("id", Value::from(format!("r{number}")));
+                object.push("n", Value::from(i64::try_from(number).unwrap()));
+                (number, Value::Object(object))
+            })
+            .collect()
+    }
+
+    fn bound(text: &str) -> Bound {
+        lapsedb_sql::bind(&lapsedb_sql::parse(text).unwrap(), &Params::new()).unwrap()
+    }
+
+    fn ids(values: &[Value]) -> Vec<&str> {
+        values
+            .iter()
+            .map(|value| value.get("id").as_str().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_token_reads_back_as_it_was_written() {
+        for after in [0, 1, 77, u64::MAX] {
+            for (skipped, emitted) in [(0, 0), (3, 9), (u64::MAX, u64::MAX)] {
+                let progress = Progress { skipped, emitted };
+                let position = Position { after, progress };
+                let token = position.write();
+                assert!(token.bytes().all(|byte| byte.is_ascii_graphic()));
+                assert_eq!(Position::read(&token), Some(position));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let long = "A".repeat(TOKEN_BYTES_MAX + 1);
+        for token in [
+            "x",
+            "!!!",
+            "AAAA",
+            &long,
+            &encode("2,1,0,0"),
+            &encode("1,1,0"),
+            &encode("1,1,0,0,0"),
+            &encode("1,-1,0,0"),
+            &encode("1,18446744073709551616,0,0"),
+            &encode("1,a,0,0"),
+        ] {
+            assert_eq!(Position::read(token), None, "{token}");
+        }
+    }
+
+    #[test]
+    fn pages_follow_each_other_whatever_comes_and_goes() {
+        let (first, end) = plain(resources([2, 5, 9, 12]), Position::default(), 2);
+        assert_eq!(ids(&first), ["r2", "r5"]);
+        // The last resource of the page is removed, and a new one is made.
+        let (second, end) = plain(resources([2, 9, 12, 13]), end.unwrap(), 2);
+        assert_eq!(ids(&second), ["r9", "r12"]);
+        let (third, end) = plain(resources([2, 9, 12, 13]), end.unwrap(), 2);
+        assert_eq!(ids(&third), ["r13"]);
+        assert!(end.is_none());
+    }
+
+    #[test]
+    fn a_full_last_page_has_no_successor() {
+        let (page, end) = plain(resources([1, 2]), Position::default(), 2);
+        assert_eq!((page.len(), end), (2, None));
+    }
+
+    #[test]
+    fn every_page_size_gives_the_same_rows() {
+        let queries = [
+            "SELECT * FROM c",
+            "SELECT * FROM root r WHERE r.n > 3",
+            "SELECT * FROM c OFFSET 2 LIMIT 4",
+            "SELECT TOP 3 * FROM c WHERE c.n != 2",
+            "SELECT * FROM c ORDER BY c.n DESC",
+        ];
+        for text in queries {
+            let bound = bound(text);
+            let whole = rows(
+                &bound,
+                Env::new(0),
+                resources(1..=8),
+                Position::default(),
+                100,
+            );
+            let whole = whole.unwrap().0;
+            for size in 1..=9 {
+                let mut all = Vec::new();
+                let mut position = Position::default();
+                loop {
+                    let (page, end) =
+                        rows(&bound, Env::new(0), resources(1..=8), position, size).unwrap();
+                    all.extend(page);
+                    match end {
+                        Some(end) => position = Position::read(&end.write()).unwrap(),
+                        None => break,
+                    }
+                }
+                assert_eq!(ids(&all), ids(&whole), "{text} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_query_without_resources_answers_once() {
+        let bound = bound("SELECT VALUE COUNT(1) FROM c");
+        let (rows, end) = rows(&bound, Env::new(0), Vec::new(), Position::default(), 10).unwrap();
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].as_i64(), Some(0));
+        assert!(end.is_none());
+    }
+
+    #[test]
+    fn a_posted_query_has_text_and_named_parameters() {
+        let limits = json::Limits {
+            depth_max: 8,
+            duplicates_refused: &[],
+        };
+        let read = |text: &str| Query::of_body(&json::parse(text.as_bytes(), &limits).unwrap());
+        let query = read(r#"{"query":"SELECT 1","parameters":[{"name":"@p","value":5}]}"#).unwrap();
+        assert_eq!(query.params.get("p").unwrap().as_i64(), Some(5));
+        for bad in [
+            "{}",
+            "[]",
+            r#"{"query":5}"#,
+            r#"{"query":"x","parameters":5}"#,
+            r#"{"query":"x","parameters":[5]}"#,
+            r#"{"query":"x","parameters":[{"value":1}]}"#,
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

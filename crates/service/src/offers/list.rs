@@ -1,0 +1,22 @@
+//! Lists offers.
+
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::feed::{self, Ask, Page};
+use crate::offers::offer_value;
+use crate::reply::Owner;
+
+/// The offers in the order they were made, or what a query makes of them.
+///
+/// # Errors
+/// When who asks may not read them, or the request is wrong in itself.
+pub async fn list(ctx: &Ctx, ask: &Ask<'_>) -> Result<Page> {
+    ctx.who.may_read_account()?;
+    let view = ctx.view().await?;
+    let offers = view.catalog().offers();
+    let entries = offers
+        .iter()
+        .map(|offer| (u64::from(offer.number), offer_value(offer)))
+        .collect();
+    feed::page(&view, Owner::account(), entries, ask)
+}

@@ -1,0 +1,23 @@
+//! Lists users.
+
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::feed::{self, Ask, Page};
+use crate::reply::Owner;
+use crate::users::{database_of, shelf, user_value};
+
+/// A database's users in the order they were made, or what a query makes of them.
+///
+/// # Errors
+/// When the database is not there, who asks may not read them, or the request is wrong in itself.
+pub async fn list(ctx: &Ctx, db: &str, ask: &Ask<'_>) -> Result<Page> {
+    ctx.who.may_read_account()?;
+    let view = ctx.view().await?;
+    let database = database_of(&view, db)?;
+    let users = shelf(&database).all(&view).await?;
+    let entries = users
+        .iter()
+        .map(|user| (u64::from(user.number), user_value(&database, user)))
+        .collect();
+    feed::page(&view, Owner::database(&database), entries, ask)
+}
