@@ -9,6 +9,7 @@ pub mod items;
 pub mod offers;
 pub mod permissions;
 pub mod ranges;
+pub mod resource;
 pub mod scripts;
 pub mod users;
 

@@ -1,0 +1,219 @@
+//! The account document: where clients find the endpoints they then use.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, HOST,
+};
+use http::{HeaderName, Method, StatusCode};
+use lapsedb_service::Result;
+use lapsedb_service::charge::METADATA_READ;
+use lapsedb_value::{Object, Value};
+
+use crate::answer::Answer;
+use crate::call::{Call, Scheme};
+use crate::routes::method_not_allowed;
+
+/// The account's name. It must not be `localhost`: one SDK then reads this document twice before every request.
+const ACCOUNT: &str = "lapsedb";
+/// A region's name that every SDK knows.
+const REGION: &str = "South Central US";
+/// Where a client that does not say is sent.
+const HOST_DEFAULT: &str = "localhost:8081";
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+const METHODS: &str = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
+/// How long a browser may remember what it may send, in seconds.
+const PREFLIGHT_SECS: &str = "86400";
+/// Request headers that clients in browsers send. A star would not cover `authorization`.
+const ALLOWED_HEADERS: &str = "authorization, content-type, accept, cache-control, prefer, a-im, if-match, \
+    if-none-match, if-modified-since, user-agent, x-ms-activity-id, x-ms-client-id, x-ms-consistency-level, \
+    x-ms-continuation, x-ms-cosmos-allow-tentative-writes, x-ms-cosmos-batch-atomic, \
+    x-ms-cosmos-batch-continue-on-error, x-ms-cosmos-batch-ordered, x-ms-cosmos-changefeed-wire-format-version, \
+    x-ms-cosmos-correlated-activityid, x-ms-cosmos-intended-collection-rid, x-ms-cosmos-is-batch-request, \
+    x-ms-cosmos-is-query-plan-request, x-ms-cosmos-offer-autopilot-settings, \
+    x-ms-cosmos-populate-content-response-on-write, x-ms-cosmos-populateindexmetrics, \
+    x-ms-cosmos-priority-level, x-ms-cosmos-query-version, x-ms-cosmos-sdk-supportedcapabilities, \
+    x-ms-cosmos-sdk-version, x-ms-cosmos-supported-query-features, x-ms-cosmos-supported-serialization-formats, \
+    x-ms-cosmos-throughput-bucket, x-ms-date, x-ms-dedicatedgateway-max-age, x-ms-documentdb-expiry-seconds, \
+    x-ms-documentdb-is-upsert, x-ms-documentdb-isquery, x-ms-documentdb-partitionkey, \
+    x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-populatepartitionstatistics, \
+    x-ms-documentdb-populatequerymetrics, x-ms-documentdb-populatequotainfo, \
+    x-ms-documentdb-post-trigger-include, x-ms-documentdb-pre-trigger-include, \
+    x-ms-documentdb-query-enable-scan, x-ms-documentdb-query-enablecrosspartition, \
+    x-ms-documentdb-query-iscontinuationexpected, x-ms-documentdb-query-parallelizecrosspartitionquery, \
+    x-ms-documentdb-responsecontinuationtokenlimitinkb, x-ms-documentdb-script-enable-logging, x-ms-end-epk, \
+    x-ms-indexing-directive, x-ms-max-item-count, x-ms-noretry-449, x-ms-offer-throughput, x-ms-offer-type, \
+    x-ms-read-key-type, x-ms-session-token, x-ms-start-epk, x-ms-thinclient-proxy-operation-type, \
+    x-ms-thinclient-proxy-resource-type, x-ms-useragent, x-ms-version";
+
+/// Limits of queries as a native planner of some SDKs wants them: JSON inside a text.
+const QUERY_ENGINE: &str = concat!(
+    r#"{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,"maxLogicalAndPerSqlQuery":2000,"#,
+    r#""maxLogicalOrPerSqlQuery":2000,"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":2147483647,"#,
+    r#""queryMaxInMemorySortDocumentCount":-500,"maxQueryRequestTimeoutFraction":0.9,"#,
+    r#""sqlAllowNonFiniteNumbers":false,"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,"#,
+    r#""sqlAllowScalarSubQuery":true,"allowNewKeywords":true,"sqlAllowLike":true,"sqlAllowGroupByClause":true,"#,
+    r#""maxSpatialQueryCells":2147483647,"spatialMaxGeometryPointCount":256,"sqlAllowTop":true,"#,
+    r#""enableSpatialIndexing":true}"#,
+);
+
+/// The account document, for whoever may ask at all.
+///
+/// # Errors
+/// When the method is not GET, or a header is malformed.
+pub fn read(call: &Call<'_>) -> Result<Answer> {
+    if *call.method != Method::GET {
+        return Err(method_not_allowed(call));
+    }
+    let document = document(&endpoint(call)?);
+    Ok(Answer::value(StatusCode::OK, METADATA_READ, &document))
+}
+
+/// The answer to a browser that asks what it may send: whoever holds a key may send it from any page.
+#[must_use]
+pub fn preflight() -> Answer {
+    let mut answer = Answer::empty(StatusCode::NO_CONTENT, 0.0);
+    answer.set(ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+    answer.set(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    answer.set(ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
+    answer.set(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECS);
+    answer
+}
+
+/// The address the client itself used, so that it does not wander off to one it cannot reach.
+fn endpoint(call: &Call<'_>) -> Result<String> {
+    let host = match first(call.text(&FORWARDED_HOST)?) {
+        Some(host) => Some(host),
+        None => first(call.text(&HOST)?),
+    };
+    let scheme = match first(call.text(&FORWARDED_PROTO)?) {
+        Some(scheme) if scheme.eq_ignore_ascii_case("https") => Scheme::Https,
+        Some(scheme) if scheme.eq_ignore_ascii_case("http") => Scheme::Http,
+        Some(_) | None => call.scheme,
+    };
+    Ok(format!(
+        "{}://{}/",
+        scheme.text(),
+        host.unwrap_or(HOST_DEFAULT)
+    ))
+}
+
+/// The first of a list that several proxies have written.
+fn first(list: Option<&str>) -> Option<&str> {
+    list?
+        .split(',')
+        .next()
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+}
+
+fn document(endpoint: &str) -> Value {
+    let locations = || {
+        Value::Array(vec![object([
+            ("name", Value::from(REGION)),
+            ("databaseAccountEndpoint", Value::from(endpoint)),
+        ])])
+    };
+    object([
+        ("_self", Value::from("")),
+        ("id", Value::from(ACCOUNT)),
+        ("_rid", Value::from("lapsedb.documents.local")),
+        ("media", Value::from("//media/")),
+        ("addresses", Value::from("//addresses/")),
+        ("_dbs", Value::from("//dbs/")),
+        ("writableLocations", locations()),
+        ("readableLocations", locations()),
+        ("enableMultipleWriteLocations", Value::from(false)),
+        ("continuousBackupEnabled", Value::from(false)),
+        ("enableNRegionSynchronousCommit", Value::from(false)),
+        ("enablePerPartitionFailoverBehavior", Value::from(false)),
+        (
+            "userReplicationPolicy",
+            object([
+                ("asyncReplication", Value::from(false)),
+                ("minReplicaSetSize", Value::from(1)),
+                ("maxReplicasetSize", Value::from(4)),
+            ]),
+        ),
+        (
+            "userConsistencyPolicy",
+            object([("defaultConsistencyLevel", Value::from("Session"))]),
+        ),
+        (
+            "systemReplicationPolicy",
+            object([
+                ("minReplicaSetSize", Value::from(1)),
+                ("maxReplicasetSize", Value::from(4)),
+            ]),
+        ),
+        (
+            "readPolicy",
+            object([
+                ("primaryReadCoefficient", Value::from(1)),
+                ("secondaryReadCoefficient", Value::from(1)),
+            ]),
+        ),
+        ("queryEngineConfiguration", Value::from(QUERY_ENGINE)),
+    ])
+}
+
+fn object<const N: usize>(members: [(&'static str, Value); N]) -> Value {
+    let mut object = Object::with_capacity(N);
+    for (name, value) in members {
+        object.push(name, value);
+    }
+    Value::Object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use lapsedb_value::json;
+
+    #[test]
+    fn the_document_leads_back_to_where_the_client_came() {
+        let document = document("http://127.0.0.1:1234/");
+        for list in ["writableLocations", "readableLocations"] {
+            let [location] = document.get(list).as_array().unwrap() else {
+                panic!("one location is expected");
+            };
+            assert_eq!(
+                location.get("databaseAccountEndpoint").as_str(),
+                Some("http://127.0.0.1:1234/")
+            );
+        }
+        assert_ne!(document.get("id").as_str(), Some("localhost"));
+    }
+
+    #[test]
+    fn the_query_engines_configuration_is_json_in_a_text() {
+        let document = document("http://h/");
+        let text = document.get("queryEngineConfiguration").as_str().unwrap();
+        let limits = json::Limits {
+            depth_max: 2,
+            duplicates_refused: &[],
+        };
+        let parsed = json::parse(text.as_bytes(), &limits).unwrap();
+        assert_eq!(parsed.get("maxSqlQueryInputLength").as_i64(), Some(524_288));
+        assert_eq!(parsed.as_object().unwrap().len(), 19);
+    }
+
+    #[test]
+    fn a_browser_may_send_every_header_we_name() {
+        let answer = preflight();
+        assert_eq!(answer.status, StatusCode::NO_CONTENT);
+        for name in ALLOWED_HEADERS.split(", ") {
+            assert!(HeaderName::from_bytes(name.as_bytes()).is_ok(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn of_many_proxies_the_first_counts() {
+        assert_eq!(first(Some("a.example, b")), Some("a.example"));
+        assert_eq!(first(Some(" ")), None);
+        assert_eq!(first(Some("")), None);
+        assert_eq!(first(None), None);
+    }
+}

@@ -1,0 +1,35 @@
+//! `/offers` and `/offers/{rid}`.
+
+use http::Method;
+use lapsedb_service::{Result, offers};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::headers;
+use crate::routes::{feed, method_not_allowed, resource};
+
+/// Lists or queries offers.
+///
+/// # Errors
+/// As the verb says.
+pub async fn feed(call: &Call<'_>) -> Result<Answer> {
+    let ask = feed::read_only(call)?;
+    Ok(feed::answer(offers::list(&call.ctx, &ask).await?, "Offers"))
+}
+
+/// Reads or replaces an offer.
+///
+/// # Errors
+/// As the verb says.
+pub async fn one(call: &Call<'_>, rid: &str) -> Result<Answer> {
+    let conditions = resource::conditions(call)?;
+    let offer = match *call.method {
+        Method::GET => offers::read(&call.ctx, rid, &conditions).await?,
+        Method::PUT => offers::replace(&call.ctx, rid, &call.object()?, &conditions).await?,
+        _ => return Err(method_not_allowed(call)),
+    };
+    let mut answer = resource::answer(&offer.reply);
+    answer.set_number(headers::MIN_THROUGHPUT, offer.least);
+    answer.set(headers::OFFER_REPLACE_PENDING, "false");
+    Ok(answer)
+}
