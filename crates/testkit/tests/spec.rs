@@ -1,5 +1,7 @@
 //! The cases under `spec/`, on every engine.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use lapsedb_testkit::{Engine, run_folder};
 
 #[test]

@@ -76,7 +76,7 @@ impl<'a> Runner<'a> {
             "batch" | "bulk" => self.together(line, &rest),
             "list" => self.list(line, &rest),
             "usage" => self.usage(line, &rest),
-            "http" => self.http(line, &rest),
+            "http" | "admin" => self.http(line, &rest),
             "let" => self.name(&rest),
             "expect" => self.compare(&rest),
             other => Err(Difference::new(format!("`{other}` is not a command"))),
@@ -276,11 +276,18 @@ impl<'a> Runner<'a> {
         self.judge(line, reply, &seen, "200")
     }
 
-    /// `http METHOD path [body]`, signed unless a header line says otherwise (`> authorization: none`).
+    /// `http METHOD path [body]`, signed unless a header line says otherwise (`> authorization: none`);
+    /// `admin METHOD path [body]` with the master key.
     fn http(&mut self, line: &Line, rest: &str) -> Outcome {
         let (method, rest) = word(rest);
         let (path, body) = word(rest);
-        let mut request = self.client.request(method, path);
+        let mut request = match line.verb.as_str() {
+            "admin" => self
+                .client
+                .request(method, &format!("/_lapsedb{path}"))
+                .bearer(EMULATOR_KEY),
+            _ => self.client.request(method, path),
+        };
         if !body.is_empty() {
             request = request.body(body);
         }
