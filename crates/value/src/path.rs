@@ -13,6 +13,16 @@ pub enum Segment {
     Elements,
 }
 
+impl Segment {
+    /// The name, if the step goes into a member.
+    pub fn member(&self) -> Option<&str> {
+        match self {
+            Segment::Member(name) => Some(name),
+            Segment::Elements => None,
+        }
+    }
+}
+
 /// A way into a document; empty means the document itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Path(Vec<Segment>);
@@ -94,11 +104,7 @@ impl Path {
 
     /// The names in order, unless the path goes through `[]`.
     pub fn members(&self) -> Option<Vec<&str>> {
-        let name = |segment| match segment {
-            &Segment::Member(ref name) => Some(name.as_str()),
-            &Segment::Elements => None,
-        };
-        self.0.iter().map(name).collect()
+        self.0.iter().map(Segment::member).collect()
     }
 
     /// The value at the path; [`Value::Undefined`] if there is none, or if the path goes through

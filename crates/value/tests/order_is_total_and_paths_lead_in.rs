@@ -201,10 +201,10 @@ proptest! {
 
     #[test]
     fn no_text_breaks_the_path_reader(text in "[/\"\\\\\\[\\]?*a-c~01]{0,16}") {
-        if let Ok((path, _)) = Path::parse_policy(&text) {
-            if !path.segments().is_empty() {
-                prop_assert_eq!(Path::parse_pointer(&path.to_string()).unwrap(), path);
-            }
+        if let Ok((path, _)) = Path::parse_policy(&text)
+            && !path.segments().is_empty()
+        {
+            prop_assert_eq!(Path::parse_pointer(&path.to_string()).unwrap(), path);
         }
         let _ = Path::parse_rfc6901(&text);
     }

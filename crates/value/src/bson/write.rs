@@ -18,13 +18,12 @@ pub fn write_document(object: &Object, out: &mut Vec<u8>) {
 
 fn write_array(elements: &[Value], out: &mut Vec<u8>) {
     let begin = open(out);
-    let mut index = 0;
-    for value in elements.iter().filter(|value| !value.is_undefined()) {
+    let present = elements.iter().filter(|value| !value.is_undefined());
+    for (index, value) in (0..).zip(present) {
         out.push(kind_of(value));
         write_u64(index, out);
         out.push(0);
         payload(value, out);
-        index += 1;
     }
     close(begin, out);
 }

@@ -53,7 +53,7 @@ struct Parser<'a> {
     unescaped: String,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     fn document(&mut self) -> Step<Value> {
         let value = self.value()?;
         match self.next_sign() {
@@ -94,7 +94,7 @@ impl Parser<'_> {
 
     fn value(&mut self) -> Step<Value> {
         match self.next_sign() {
-            Some(b'"') => Ok(Value::String(self.string()?)),
+            Some(b'"') => self.string(),
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
             Some(b'-' | b'0'..=b'9') => self.number(),
@@ -159,9 +159,11 @@ impl Parser<'_> {
         }
         let start = self.members.len();
         loop {
-            let name = self.name(start)?;
+            // The name goes to its final place first; what is nested comes and goes above it.
+            let place = self.members.len();
+            self.name(start)?;
             let value = self.value()?;
-            self.members.push((name, value));
+            self.members[place].1 = value;
             match self.next_sign() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => break,
@@ -173,36 +175,50 @@ impl Parser<'_> {
         Ok(Value::Object(self.members.drain(start..).collect()))
     }
 
-    /// A member's name and the colon after it.
-    fn name(&mut self, start: usize) -> Step<Str> {
+    /// A member's name and the colon after it; the member is begun with no value yet.
+    #[inline]
+    fn name(&mut self, start: usize) -> Step<()> {
         if self.next_sign() != Some(b'"') {
             return self.fail_here();
         }
         let begin = self.at;
-        let name = self.string()?;
+        let name = match self.plain_string() {
+            Some(plain) => Str::new(plain),
+            None => self.string_with_escapes(begin + 1)?,
+        };
         if self.depth == 1 && is_refused(&name, self.refused, &self.members[start..]) {
             self.at = begin;
             return self.fail(Kind::Duplicate(name));
         }
+        self.members.push((name, Value::Undefined));
         if self.next_sign() != Some(b':') {
             return self.fail_here();
         }
         self.at += 1;
-        Ok(name)
+        Ok(())
     }
 
     /// A string; the opening quote is known to stand here.
     #[inline]
-    fn string(&mut self) -> Step<Str> {
-        self.at += 1;
-        let begin = self.at;
-        self.at += plain_run(&self.bytes[begin..], Until::Special);
-        if self.peek() == Some(b'"') {
-            let text = Str::new(&self.text[begin..self.at]);
-            self.at += 1;
-            return Ok(text);
+    fn string(&mut self) -> Step<Value> {
+        let begin = self.at + 1;
+        match self.plain_string() {
+            Some(plain) => Ok(Value::String(Str::new(plain))),
+            None => Ok(Value::String(self.string_with_escapes(begin)?)),
         }
-        self.string_with_escapes(begin)
+    }
+
+    /// The string that begins here if it has no escapes; else what is plain of it is passed over.
+    #[inline]
+    fn plain_string(&mut self) -> Option<&'a str> {
+        let begin = self.at + 1;
+        self.at = begin + plain_run(&self.bytes[begin..], Until::Special);
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        let plain = &self.text[begin..self.at];
+        self.at += 1;
+        Some(plain)
     }
 
     fn string_with_escapes(&mut self, begin: usize) -> Step<Str> {
