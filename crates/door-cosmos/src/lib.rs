@@ -65,7 +65,8 @@ impl Door {
 
     /// Answers a request. Never fails: what goes wrong is an answer too.
     pub async fn handle(&self, request: Request<Incoming>, scheme: Scheme) -> Handled {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        name_host(&mut parts);
         let activity = activity_id(&parts);
         // A defect in one request must not take the connection, let alone the server, with it.
         let outcome = {
@@ -180,6 +181,16 @@ mod futures_catch {
             }
         })
         .await
+    }
+}
+
+/// HTTP/2 says in the address what HTTP/1 says in a header; whoever asks for the host looks there.
+fn name_host(parts: &mut Parts) {
+    let authority = parts.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+    if let Some(authority) = authority
+        && !parts.headers.contains_key(http::header::HOST)
+    {
+        parts.headers.insert(http::header::HOST, authority);
     }
 }
 
