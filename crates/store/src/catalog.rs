@@ -21,6 +21,9 @@ const CATALOG_SCAN_ROWS: usize = 1000;
 /// How many bytes one scan step brings.
 const CATALOG_SCAN_BYTES: usize = 8 << 20;
 
+/// The first number that is given to a database, collection or offer.
+const FIRST_NUMBER: u32 = 1;
+
 /// A catalog record as stored: who wrote it when, and what it says.
 #[derive(Clone, Debug)]
 pub struct MetaRecord {
@@ -139,6 +142,15 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// The catalog of a store that has none yet. Numbers begin at 1: a `_rid` of zeros means nothing to clients.
+    #[must_use]
+    pub fn empty() -> Catalog {
+        Catalog {
+            next: FIRST_NUMBER,
+            ..Catalog::default()
+        }
+    }
+
     /// A database by name.
     #[must_use]
     pub fn database(&self, id: &str) -> Option<&Arc<Database>> {
@@ -258,7 +270,7 @@ async fn next_number(snapshot: &impl Snapshot) -> Result<u32> {
     Ok(bytes
         .as_ref()
         .and_then(|bytes| bytes.as_ref().first_chunk::<4>())
-        .map_or(1, |bytes| u32::from_be_bytes(*bytes)))
+        .map_or(FIRST_NUMBER, |bytes| u32::from_be_bytes(*bytes)))
 }
 
 /// All records under a prefix.

@@ -99,7 +99,7 @@ impl Store {
         let store = Store {
             engine,
             clock,
-            catalog: ArcSwap::from_pointee(Catalog::default()),
+            catalog: ArcSwap::from_pointee(Catalog::empty()),
         };
         store.identify().await?;
         store.finish_drops().await?;
