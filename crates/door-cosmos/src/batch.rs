@@ -5,7 +5,7 @@ use lapsedb_service::limits::BATCH_OPERATIONS_MAX;
 use lapsedb_service::{Collection, Error, PartitionKey, Result, resource};
 use lapsedb_value::{Object, Value, json};
 
-use crate::call::parse_body;
+use crate::call::{parse_batch, parse_body};
 use crate::error;
 use crate::hybrid_row;
 
@@ -48,7 +48,7 @@ impl Batch {
         let (form, raw) = if hybrid_row::is_hybrid_row(body) {
             (Form::HybridRow, hybrid_ops(body)?)
         } else {
-            (Form::Json, json_ops(parse_body(body)?)?)
+            (Form::Json, json_ops(parse_batch(body)?)?)
         };
         if raw.is_empty() {
             return Err(Error::bad_request("Batch request has no operations."));

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method};
 use lapsedb_service::limits::NESTING_LEVELS_MAX;
 use lapsedb_service::{Ctx, Error, Result};
+use lapsedb_value::json::JsonError;
 use lapsedb_value::{Object, Value, cosmos_binary, json};
 
 use crate::headers;
@@ -47,6 +48,9 @@ pub struct Call<'a> {
 /// What a posted document may look like: as deep as allowed, and `id` and `ttl` said once.
 pub const DOCUMENT_LIMITS: json::Limits =
     json::Limits { depth_max: NESTING_LEVELS_MAX, duplicates_refused: &["id", "ttl", "defaultTtl"] };
+
+/// Where a document stands in a batch: in an operation, in an array.
+const BATCH_DOCUMENT_DEPTH: usize = 3;
 
 impl Call<'_> {
     /// A header's text.
@@ -160,7 +164,17 @@ pub fn parse_body(body: &[u8]) -> Result<Value> {
     } else {
         json::parse(body, &DOCUMENT_LIMITS)
     };
-    parsed.map_err(|error| {
-        Error::bad_request(format!("The request payload is invalid. Ensure to provide a valid request payload: {error}"))
-    })
+    parsed.map_err(|error| invalid_payload(&error))
+}
+
+/// A batch as a value: an array of operations, each with a document.
+///
+/// # Errors
+/// When it is not well-formed, too deep, or a document says twice what may be said once.
+pub fn parse_batch(body: &[u8]) -> Result<Value> {
+    json::parse_with_documents_at(body, &DOCUMENT_LIMITS, BATCH_DOCUMENT_DEPTH).map_err(|error| invalid_payload(&error))
+}
+
+fn invalid_payload(error: &JsonError) -> Error {
+    Error::bad_request(format!("The request payload is invalid. Ensure to provide a valid request payload: {error}"))
 }

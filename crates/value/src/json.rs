@@ -155,7 +155,17 @@ impl std::error::Error for JsonError {}
 /// - An escape that is half of a surrogate pair is an error: it has no UTF-8, and replacing it
 ///   would silently change the document.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, JsonError> {
-    parser::parse(bytes, limits)
+    parser::parse(bytes, limits, 1)
+}
+
+/// The same, but names are refused in objects at this depth (the outermost has depth 1): for documents that come inside
+/// of something else.
+pub fn parse_with_documents_at(
+    bytes: &[u8],
+    limits: &Limits,
+    depth: usize,
+) -> Result<Value, JsonError> {
+    parser::parse(bytes, limits, depth)
 }
 
 /// Appends the value as compact JSON.

@@ -13,7 +13,11 @@ const MEMBERS_EXPECTED: usize = 16;
 /// The error is boxed so that the good case stays as small as a value.
 type Step<T> = Result<T, Box<JsonError>>;
 
-pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, JsonError> {
+pub(super) fn parse(
+    bytes: &[u8],
+    limits: &Limits,
+    refused_depth: usize,
+) -> Result<Value, JsonError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -31,6 +35,7 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, JsonError> {
         depth: 0,
         depth_max: limits.depth_max.min(DEPTH_CEILING),
         refused: limits.duplicates_refused,
+        refused_depth,
         members: Vec::with_capacity(MEMBERS_EXPECTED),
         elements: Vec::new(),
         unescaped: String::new(),
@@ -45,6 +50,8 @@ struct Parser<'a> {
     depth: usize,
     depth_max: usize,
     refused: &'static [&'static str],
+    /// The depth of the objects in which names are refused; the outermost has depth 1.
+    refused_depth: usize,
     /// Members of all objects that are open, the innermost last.
     members: Vec<(Str, Value)>,
     /// Elements of all arrays that are open, the innermost last.
@@ -186,7 +193,9 @@ impl<'a> Parser<'a> {
             Some(plain) => Str::new(plain),
             None => self.string_with_escapes(begin + 1)?,
         };
-        if self.depth == 1 && is_refused(&name, self.refused, &self.members[start..]) {
+        if self.depth == self.refused_depth
+            && is_refused(&name, self.refused, &self.members[start..])
+        {
             self.at = begin;
             return self.fail(Kind::Duplicate(name));
         }
