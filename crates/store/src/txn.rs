@@ -186,7 +186,11 @@ impl<'a> Txn<'a> {
         if let Err(refused) = self.claim_unique(slot, partition, &document).await? {
             return Ok(Err(refused));
         }
-        let index = self.next_index()?;
+        // Written again in the same transaction, a record keeps its place: the order of creation is that of the first write.
+        let index = match &self.slots[slot].after {
+            After::Put { index, .. } => *index,
+            After::Same | After::Gone => self.next_index()?,
+        };
         let mut body = Vec::with_capacity(256);
         bson::write_document(&document, &mut body);
         let ttl = document
