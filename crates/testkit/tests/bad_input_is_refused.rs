@@ -94,10 +94,8 @@ fn a_length_that_is_only_announced_is_refused_before_it_comes() {
             .header("content-length", length);
         let bytes = request.to_bytes(room.server.address());
         let reply = room.client().raw(&bytes).expect("an answer");
-        assert!(
-            reply.status == 413 || reply.status == 400,
-            "{length}: {reply:?}"
-        );
+        // A number at the end of 64 bits is refused before it is a length.
+        assert!((400..500).contains(&reply.status), "{length}: {reply:?}");
         room.unharmed(length);
     }
 }
