@@ -27,6 +27,17 @@ fn who_may_do_what() {
 }
 
 #[test]
+fn a_signature_of_nothing_in_particular_will_do() {
+    let server = Server::start(&["--memory"]);
+    for (signed, status) in [("/", 200), ("/dbs", 401)] {
+        let headers = common::signature("GET", signed);
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        let reply = server.call("GET", "/_lapsedb/clock", &headers, "");
+        assert_eq!(reply.status, status, "{reply:?}");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_404_and_what_is_not_meant_is_405() {
     let server = Server::start(&["--memory"]);
     for (method, path, status) in [

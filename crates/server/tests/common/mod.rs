@@ -112,34 +112,8 @@ impl Server {
 
     /// Calls the NoSQL door, signed with the master key.
     pub fn cosmos(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Reply {
-        use hmac::{Hmac, KeyInit, Mac};
-        let date = http_date();
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        let (kind, link) = match parts.len() {
-            0 => ("", String::new()),
-            odd if odd % 2 == 1 => (parts[odd - 1], parts[..odd - 1].join("/")),
-            even => (parts[even - 2], parts.join("/")),
-        };
-        let payload = format!(
-            "{}\n{kind}\n{link}\n{}\n\n",
-            method.to_lowercase(),
-            date.to_lowercase()
-        );
-        let mut mac = Hmac::<sha2::Sha256>::new_from_slice(&STANDARD.decode(KEY).unwrap()).unwrap();
-        mac.update(payload.as_bytes());
-        let signature = STANDARD.encode(mac.finalize().into_bytes());
-        let signature = signature
-            .replace('+', "%2B")
-            .replace('/', "%2F")
-            .replace('=', "%3D");
-        let authorization = format!("authorization: type%3Dmaster%26ver%3D1.0%26sig%3D{signature}");
-        let date = format!("x-ms-date: {date}");
-        let own = [
-            authorization.as_str(),
-            &date,
-            "x-ms-version: 2018-12-31",
-            "content-type: application/json",
-        ];
+        let own = signature(method, path);
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
         self.call(method, path, &[&own, headers].concat(), body)
     }
 
@@ -211,6 +185,36 @@ impl Reply {
             .unwrap_or_else(|| panic!("{self:?}"));
         rest.split([',', '}']).next().unwrap()
     }
+}
+
+/// The headers that sign a request with the master key.
+pub fn signature(method: &str, path: &str) -> [String; 4] {
+    use hmac::{Hmac, KeyInit, Mac};
+    let date = http_date();
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let (kind, link) = match parts.len() {
+        0 => ("", String::new()),
+        odd if odd % 2 == 1 => (parts[odd - 1], parts[..odd - 1].join("/")),
+        even => (parts[even - 2], parts.join("/")),
+    };
+    let payload = format!(
+        "{}\n{kind}\n{link}\n{}\n\n",
+        method.to_lowercase(),
+        date.to_lowercase()
+    );
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(&STANDARD.decode(KEY).unwrap()).unwrap();
+    mac.update(payload.as_bytes());
+    let signature = STANDARD.encode(mac.finalize().into_bytes());
+    let signature = signature
+        .replace('+', "%2B")
+        .replace('/', "%2F")
+        .replace('=', "%3D");
+    [
+        format!("authorization: type%3Dmaster%26ver%3D1.0%26sig%3D{signature}"),
+        format!("x-ms-date: {date}"),
+        "x-ms-version: 2018-12-31".to_owned(),
+        "content-type: application/json".to_owned(),
+    ]
 }
 
 /// The wall's time as request signatures write it.
