@@ -63,11 +63,10 @@ impl Binder<'_> {
             Expr::new(kind, source.span)
         });
         let slot = self.new_slot();
-        if !source.iterates {
-            if let Some(path) = self.path(&expr) {
+        if !source.iterates
+            && let Some(path) = self.path(&expr) {
                 self.origins.insert(slot, path);
             }
-        }
         let name = match (&source.alias, steps.last()) {
             (None, Some(Step::Index(_))) => None,
             _ => Some(name_of(source, root_name, steps)),
@@ -79,11 +78,10 @@ impl Binder<'_> {
     fn subquery_source(&mut self, source: &Source, query: BoundQuery) -> BoundSource {
         let slot = self.new_slot();
         // Rows that are whole parts of a document keep their path: it can be ordered and filtered by.
-        if query.grouping.is_none() && !source.iterates {
-            if let Some(path) = single_value(&query.projection).and_then(|expr| self.path(expr)) {
+        if query.grouping.is_none() && !source.iterates
+            && let Some(path) = single_value(&query.projection).and_then(|expr| self.path(expr)) {
                 self.origins.insert(slot, path);
             }
-        }
         self.scope.push(Alias { name: source.alias.as_ref().map(|alias| alias.text.clone()), slot });
         let query = Box::new(query);
         let kind = if query.reads_container() { SourceKind::Feed(query) } else { SourceKind::Rows(query) };

@@ -71,6 +71,8 @@ impl Rewriter<'_> {
         Ok(Expr::new(kind, span))
     }
 
+    // Takes the box so that callers can hand over what they matched out of a node.
+    #[allow(clippy::boxed_local)]
     fn boxed(&self, expr: Box<Expr>) -> Result<Box<Expr>, SqlError> {
         Ok(Box::new(self.expr(*expr)?))
     }

@@ -80,7 +80,7 @@ impl<'e> Ctx<'e> {
     pub(crate) fn step(&self) -> Result<(), SqlError> {
         let steps = self.steps.get() + 1;
         self.steps.set(steps);
-        if steps % INTERRUPT_STEPS == 0 { self.look_up(steps) } else { Ok(()) }
+        if steps.is_multiple_of(INTERRUPT_STEPS) { self.look_up(steps) } else { Ok(()) }
     }
 
     #[cold]

@@ -1,8 +1,10 @@
 //! `GROUP BY`, and aggregates without it.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use lapsedb_value::Value;
+use lapsedb_value::order::compare_sql;
 
 use super::Key;
 use super::aggregate::Aggregate;
@@ -10,7 +12,7 @@ use crate::error::SqlError;
 use crate::eval::{Ctx, ScopeRef, eval, own, weight};
 use crate::plan::Grouping;
 
-/// The groups seen so far, in the order they appeared.
+/// The groups seen so far.
 pub(super) struct Groups<'q> {
     grouping: &'q Grouping,
     index: HashMap<Key, usize>,
@@ -61,14 +63,19 @@ impl<'q> Groups<'q> {
         Ok(())
     }
 
-    /// All groups in the order they appeared.
+    /// All groups, sorted by their keys: the order does not depend on where documents lie.
     pub(super) fn finish(self) -> Vec<Group> {
         let mut keys: Vec<(usize, Key)> = self.index.into_iter().map(|(key, at)| (at, key)).collect();
-        keys.sort_by_key(|(at, _)| *at);
-        let states = self.states.into_iter();
-        keys.into_iter()
-            .zip(states)
-            .map(|((_, key), states)| key.0.into_iter().chain(states.into_iter().map(Aggregate::finish)).collect())
+        keys.sort_unstable_by_key(|(at, _)| *at);
+        let mut groups: Vec<(Key, Vec<Aggregate>)> =
+            keys.into_iter().map(|(_, key)| key).zip(self.states).collect();
+        groups.sort_by(|(a, _), (b, _)| {
+            let unequal = a.0.iter().zip(&b.0).map(|(a, b)| compare_sql(a, b)).find(|order| order.is_ne());
+            unequal.unwrap_or(Ordering::Equal)
+        });
+        groups
+            .into_iter()
+            .map(|(key, states)| key.0.into_iter().chain(states.into_iter().map(Aggregate::finish)).collect())
             .collect()
     }
 }

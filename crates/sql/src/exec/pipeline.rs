@@ -152,11 +152,10 @@ impl<'q> Pipeline<'q> {
 
     /// Takes one row of the sources.
     fn row(&mut self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<Flow, SqlError> {
-        if let Some(filter) = &self.query.filter {
-            if !eval::holds(ctx, filter, scope)? {
+        if let Some(filter) = &self.query.filter
+            && !eval::holds(ctx, filter, scope)? {
                 return Ok(Flow::More);
             }
-        }
         match &mut self.stage {
             Stage::Grouped(groups) => {
                 groups.add(ctx, scope)?;

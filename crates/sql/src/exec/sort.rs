@@ -37,14 +37,13 @@ impl<'q> Sorter<'q> {
         let bytes = keys.iter().map(weight).sum::<u64>() + weight(&value);
         ctx.keep(bytes)?;
         self.rows.push(Row { keys, value, bytes });
-        if let Some(wanted) = self.wanted {
-            if self.rows.len() > wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
+        if let Some(wanted) = self.wanted
+            && self.rows.len() > wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
                 self.sort();
                 for row in self.rows.drain(wanted..) {
                     ctx.release(1, row.bytes);
                 }
             }
-        }
         Ok(())
     }
 

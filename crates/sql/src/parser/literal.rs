@@ -56,12 +56,11 @@ fn escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
         'u' => {
             let first = hex4(chars)?;
             let mut rest = chars.clone();
-            if (0xd800..0xdc00).contains(&first) && rest.next() == Some('\\') && rest.next() == Some('u') {
-                if let Some(second @ 0xdc00..0xe000) = hex4(&mut rest) {
+            if (0xd800..0xdc00).contains(&first) && rest.next() == Some('\\') && rest.next() == Some('u')
+                && let Some(second @ 0xdc00..0xe000) = hex4(&mut rest) {
                     *chars = rest;
                     return char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
                 }
-            }
             char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
         }
         _ => return None,

@@ -86,11 +86,10 @@ impl Parser<'_> {
     /// A word: a subquery form, a call, or a name.
     fn word(&mut self, token: Token<'_>) -> Result<Expr, SqlError> {
         let called = self.ahead(1).kind_is_symbol("(");
-        if called && self.ahead(2).kind == Kind::Keyword(Keyword::Select) {
-            if let Some(kind) = subquery_kind(token.text) {
+        if called && self.ahead(2).kind == Kind::Keyword(Keyword::Select)
+            && let Some(kind) = subquery_kind(token.text) {
                 return self.subquery_form(kind);
             }
-        }
         if called {
             let name = self.name()?;
             return self.call(name, false);

@@ -9,6 +9,7 @@ use crate::ast::{
 use crate::error::SqlError;
 use crate::keyword::Keyword;
 use crate::lexer::Kind;
+use crate::limits::HEIGHT_MAX;
 
 impl Parser<'_> {
     /// `SELECT …` up to where the query ends.
@@ -128,6 +129,9 @@ impl Parser<'_> {
             } else {
                 return Ok(Collection::Path { root, steps });
             }
+            if steps.len() >= usize::from(HEIGHT_MAX) {
+                return Err(SqlError::too_complex("a path in FROM is too long", root.span));
+            }
         }
     }
 
@@ -206,7 +210,7 @@ fn finished(mut query: Query) -> Query {
         SelectList::Items(items) => items.iter().map(|item| item.expr.height).max().unwrap_or(0),
     };
     let sources = query.from.iter().map(|source| match &source.collection {
-        Collection::Path { steps, .. } => u16::try_from(steps.len()).unwrap_or(u16::MAX / 2),
+        Collection::Path { steps, .. } => u16::try_from(steps.len()).unwrap_or(HEIGHT_MAX),
         Collection::Query(inner) => inner.height,
     });
     let ordered = match &query.order_by {

@@ -65,11 +65,10 @@ fn inner_point(rings: &Rings) -> Option<Position> {
             })
             .collect();
         crossings.sort_by(f64::total_cmp);
-        if let [left, right, ..] = crossings.as_slice() {
-            if left < right {
+        if let [left, right, ..] = crossings.as_slice()
+            && left < right {
                 return Some(Position { x: (left + right) / 2.0, y });
             }
-        }
     }
     None
 }

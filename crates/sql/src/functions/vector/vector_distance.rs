@@ -16,7 +16,7 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     };
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     match metric.to_ascii_lowercase().as_str() {
-        "cosine" => args::finite(dot(&a, &b) / (dot(&a, &a).sqrt() * dot(&b, &b).sqrt())),
+        "cosine" => args::finite(dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()),
         "dotproduct" => args::finite(dot(&a, &b)),
         "euclidean" => args::finite(a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()),
         _ => None,

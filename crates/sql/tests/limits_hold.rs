@@ -1,0 +1,154 @@
+//! Queries made to exhaust the parser, the stack or the memory are refused.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use lapsedb_sql::{Params, SqlError, error, limits, run};
+use lapsedb_value::{Object, Value};
+
+/// A stack as small as a thread of the server may have.
+const STACK_BYTES: usize = 1024 * 1024;
+
+fn on_small_stack(work: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
+}
+
+fn query(text: &str) -> Result<Vec<Value>, SqlError> {
+    let mut document = Object::new();
+    document.insert("id", "1");
+    document.insert("tags", vec![Value::Int32(1); 1_000]);
+    run(text, &Params::new(), [Value::Object(document)], 0)
+}
+
+#[test]
+fn nesting_is_limited_whatever_nests() {
+    on_small_stack(|| {
+        let forms: [(&str, &str, &str); 13] = [
+            ("(", "1", ")"),
+            ("[", "1", "]"),
+            ("{a:", "1", "}"),
+            ("- ", "1", ""),
+            ("NOT ", "true", ""),
+            ("ABS(", "1", ")"),
+            ("(SELECT VALUE ", "1", ")"),
+            ("ARRAY(SELECT VALUE ", "1", ")"),
+            ("EXISTS(SELECT VALUE x FROM x IN (SELECT VALUE ", "1", "))"),
+            ("c[", "1", "]"),
+            ("true ? ", "1", " : 2"),
+            ("1 ?? (", "1", ")"),
+            ("1 IN (", "1", ")"),
+        ];
+        for (open, middle, close) in forms {
+            for depth in [10, 30, 45, 90, 99, 1_000, 20_000] {
+                let text = format!("SELECT VALUE {}{middle}{} FROM c", open.repeat(depth), close.repeat(depth));
+                match query(&text) {
+                    Ok(_) => assert!(depth < limits::NESTING_MAX, "{open} {depth}"),
+                    Err(error) => assert!(
+                        error.code == error::TOO_COMPLEX && depth > 30,
+                        "{open} {depth}: {error}"
+                    ),
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn chains_are_limited() {
+    on_small_stack(|| {
+        for (first, link) in [("1", " + 1"), ("'a'", " || 'a'"), ("c", ".a"), ("c", "[0]"), ("1", " ?? 1"), ("1", " = 1")] {
+            for length in [10, 200, 300, 50_000] {
+                let text = format!("SELECT VALUE {first}{} FROM c", link.repeat(length));
+                match query(&text) {
+                    Ok(_) => assert!(length < usize::from(limits::HEIGHT_MAX), "{link} {length}"),
+                    Err(error) => assert!(error.code == error::TOO_COMPLEX && length > 200, "{link} {length}: {error}"),
+                }
+            }
+        }
+        for (length, fine) in [(100, true), (1_000, false), (50_000, false)] {
+            let path = format!("SELECT VALUE 1 FROM c{}", ".a".repeat(length));
+            assert_eq!(query(&path).is_ok(), fine, "{length}");
+        }
+    });
+}
+
+#[test]
+fn the_highest_trees_are_bound_evaluated_and_dropped() {
+    on_small_stack(|| {
+        // Each level is a subquery in a chain in a call: the most stack per level.
+        let mut text = "c.id".to_owned();
+        for _ in 0..24 {
+            text = format!("(SELECT VALUE [CONCAT('', {text} || '')][0] FROM c WHERE true)");
+        }
+        assert_eq!(query(&format!("SELECT VALUE {text} FROM c")).unwrap().len(), 1);
+        let mut deep = "c.tags[0]".to_owned();
+        for _ in 0..45 {
+            deep = format!("(SELECT VALUE x + {deep} FROM x IN c.tags WHERE false)");
+        }
+        assert!(query(&format!("SELECT VALUE {deep} FROM c")).unwrap().is_empty());
+    });
+}
+
+#[test]
+fn ands_ors_and_text_are_limited() {
+    for (word, most) in [(" AND true", limits::ANDS_MAX), (" OR false", limits::ORS_MAX)] {
+        assert!(query(&format!("SELECT VALUE true{}", word.repeat(most))).is_ok());
+        let error = query(&format!("SELECT VALUE true{}", word.repeat(most + 1))).unwrap_err();
+        assert_eq!(error.code, error::TOO_COMPLEX);
+    }
+    let long = format!("SELECT VALUE '{}'", "a".repeat(limits::TEXT_BYTES_MAX));
+    assert_eq!(query(&long).unwrap_err().code, error::TOO_COMPLEX);
+    let many = format!("SELECT {}", (0..20_000).map(|n| format!("MIN(c.a{n}) AS a{n}")).collect::<Vec<_>>().join(","));
+    on_small_stack(move || assert_eq!(query(&format!("{many} FROM c")).unwrap().len(), 1));
+}
+
+#[test]
+fn a_value_cannot_be_doubled_without_end() {
+    for (double, start) in [("CONCAT(x, x)", "'aaaaaaaa'"), ("x || x", "'aaaaaaaa'")] {
+        let mut text = format!("SELECT VALUE {start}");
+        for _ in 0..40 {
+            text = format!("SELECT VALUE {double} FROM ({text}) AS x");
+        }
+        // A string beyond the limit is undefined, and an undefined row is none.
+        assert!(query(&text).unwrap().is_empty(), "{double}");
+    }
+    for double in ["[x, x]", "ARRAY_CONCAT([x], [x])", "{a: x, b: x}"] {
+        let mut text = "SELECT VALUE 1".to_owned();
+        for _ in 0..40 {
+            text = format!("SELECT VALUE {double} FROM ({text}) AS x");
+        }
+        assert_eq!(query(&text).unwrap_err().code, error::TOO_MUCH_WORK, "{double}");
+    }
+}
+
+#[test]
+fn a_cross_product_of_one_document_ends() {
+    let text = "SELECT VALUE COUNT(1) FROM c JOIN a IN c.tags JOIN b IN c.tags JOIN d IN c.tags JOIN e IN c.tags";
+    assert_eq!(query(text).unwrap_err().code, error::TOO_MUCH_WORK);
+}
+
+#[test]
+fn a_blocking_query_cannot_hold_everything() {
+    let big = "x".repeat(100_000);
+    let documents = |count: usize| {
+        let big = big.clone();
+        (0..count).map(move |n| {
+            let mut document = Object::new();
+            document.insert("id", n.to_string());
+            document.insert("big", big.as_str());
+            Value::Object(document)
+        })
+    };
+    for text in [
+        "SELECT * FROM c ORDER BY c.id",
+        "SELECT DISTINCT * FROM c",
+        "SELECT VALUE MAKELIST(c) FROM c",
+        "SELECT c.id, c.big FROM c GROUP BY c.id, c.big",
+    ] {
+        let error = run(text, &Params::new(), documents(4_000), 0).unwrap_err();
+        assert_eq!(error.code, error::TOO_MUCH_MEMORY, "{text}");
+    }
+    // What is kept for one row is forgotten with it.
+    let text = "SELECT VALUE (SELECT VALUE COUNT(1) FROM (SELECT VALUE MAKELIST(c.big)) AS l) FROM c";
+    assert_eq!(run(text, &Params::new(), documents(4_000), 0).unwrap().len(), 4_000);
+    let top = "SELECT TOP 1 * FROM c ORDER BY c.id";
+    assert_eq!(run(top, &Params::new(), documents(4_000), 0).unwrap().len(), 1);
+}
