@@ -1,0 +1,137 @@
+//! A service in memory whose clock stands still, and short ways to its verbs.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects by failing, and no test uses all of this"
+)]
+
+use std::sync::Arc;
+
+use lapsedb_service::collections;
+use lapsedb_service::databases;
+use lapsedb_service::feed::{Ask, Page};
+use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
+use lapsedb_service::reply::{Conditions, Reply};
+use lapsedb_service::{Config, Ctx, Kind, PartitionKey, Place, Result, Service, Who};
+use lapsedb_value::{Object, Value, json};
+
+pub const KEY: &[u8] = b"a master key of tests";
+/// Any condition: none.
+pub const ALWAYS: Conditions = Conditions {
+    if_match: None,
+    if_none_match: None,
+};
+
+pub struct Bench {
+    pub service: Arc<Service>,
+    pub ctx: Ctx,
+}
+
+impl Bench {
+    /// A service with nothing in it.
+    pub async fn new() -> Bench {
+        let config = Config {
+            place: Place::Memory,
+            relaxed: false,
+            virtual_clock: true,
+            accept_clock: false,
+            purge: false,
+            purge_grace: 0,
+            master_key: KEY.to_vec(),
+        };
+        let service = Service::open(config).await.unwrap();
+        let ctx = Ctx::new(Arc::clone(&service), Who::Master);
+        Bench { service, ctx }
+    }
+
+    /// The same service as someone else sees it.
+    pub fn by(&self, who: Who) -> Ctx {
+        Ctx::new(Arc::clone(&self.service), who)
+    }
+
+    pub async fn database(&self, id: &str) -> Reply {
+        let body = object(&format!("{{\"id\":\"{id}\"}}"));
+        databases::create(&self.ctx, &body, None).await.unwrap()
+    }
+
+    pub async fn collection(&self, db: &str, id: &str, default_ttl: Option<i64>) -> Reply {
+        let body = definition(id, default_ttl);
+        collections::create(&self.ctx, db, &body, None)
+            .await
+            .unwrap()
+    }
+
+    pub async fn set_ttl(&self, db: &str, id: &str, default_ttl: Option<i64>) -> Result<Reply> {
+        collections::replace(&self.ctx, (db, id), &definition(id, default_ttl), &ALWAYS).await
+    }
+}
+
+pub fn definition(id: &str, default_ttl: Option<i64>) -> Value {
+    let ttl = default_ttl.map_or_else(String::new, |ttl| format!(",\"defaultTtl\":{ttl}"));
+    let key = "{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}";
+    value(&format!("{{\"id\":\"{id}\",\"partitionKey\":{key}{ttl}}}"))
+}
+
+/// Writes an item `{"id": id, "pk": "p"}`.
+pub async fn write(ctx: &Ctx, db: &str, coll: &str, id: &str) -> Result<()> {
+    let body = object(&format!("{{\"id\":\"{id}\",\"pk\":\"p\"}}"));
+    let op = ItemOp {
+        action: Action::Upsert(Document::new(body)?),
+        partition: Some(partition()),
+        if_match: None,
+        if_none_match: None,
+    };
+    let ran = items::run(ctx, (db, coll), None, &[op], Mode::Each).await?;
+    ran.results.into_iter().next().unwrap().map(|_| ())
+}
+
+/// Whether an item can be read.
+pub async fn visible(ctx: &Ctx, db: &str, coll: &str, id: &str) -> Result<bool> {
+    match items::read::read(ctx, (db, coll), None, Some(&partition()), id).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind == Kind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+pub fn partition() -> PartitionKey {
+    PartitionKey::parse("[\"p\"]").unwrap()
+}
+
+pub fn value(text: &str) -> Value {
+    let limits = json::Limits {
+        depth_max: 32,
+        duplicates_refused: &[],
+    };
+    json::parse(text.as_bytes(), &limits).unwrap()
+}
+
+pub fn object(text: &str) -> Object {
+    value(text).into_object().unwrap()
+}
+
+pub fn text(reply: &Reply, name: &str) -> String {
+    reply.value.get(name).as_str().unwrap().to_owned()
+}
+
+pub fn ids(page: &Page) -> Vec<String> {
+    page.values
+        .iter()
+        .map(|value| value.get("id").as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A whole feed.
+pub fn all<'a>() -> Ask<'a> {
+    Ask::default()
+}
+
+pub fn kind<T>(result: Result<T>) -> Kind {
+    match result {
+        Ok(_) => panic!("a failure is expected"),
+        Err(error) => error.kind,
+    }
+}
