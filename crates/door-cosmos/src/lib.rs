@@ -11,8 +11,12 @@ mod http_date;
 mod hybrid_row;
 mod routes;
 
-use std::panic::AssertUnwindSafe;
+use std::future::poll_fn;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -69,10 +73,7 @@ impl Door {
         name_host(&mut parts);
         let activity = activity_id(&parts);
         // A defect in one request must not take the connection, let alone the server, with it.
-        let outcome = {
-            use futures_catch::catch;
-            catch(AssertUnwindSafe(self.answer(&parts, body, scheme))).await
-        };
+        let outcome = catch(pin!(self.answer(&parts, body, scheme))).await;
         let answer = match outcome {
             Some(Ok(answer)) => answer,
             Some(Err(error)) => {
@@ -167,30 +168,23 @@ impl Door {
 }
 
 /// Polls a future so that a panic inside becomes `None`.
-mod futures_catch {
-    use std::future::Future;
-    use std::panic::AssertUnwindSafe;
-    use std::pin::pin;
-
-    pub(crate) async fn catch<F: Future>(future: AssertUnwindSafe<F>) -> Option<F::Output> {
-        let mut future = pin!(future.0);
-        std::future::poll_fn(|context| {
-            match std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-                Ok(poll) => poll.map(Some),
-                Err(_) => std::task::Poll::Ready(None),
-            }
-        })
-        .await
-    }
+async fn catch<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|context| {
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await
 }
 
-/// HTTP/2 says in the address what HTTP/1 says in a header; whoever asks for the host looks there.
+/// HTTP/2 names the host in the address instead of a header; whoever asks for it finds it in the header either way.
 fn name_host(parts: &mut Parts) {
-    let authority = parts.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
-    if let Some(authority) = authority
+    if let Some(authority) = parts.uri.authority()
         && !parts.headers.contains_key(http::header::HOST)
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
     {
-        parts.headers.insert(http::header::HOST, authority);
+        parts.headers.insert(http::header::HOST, host);
     }
 }
 
@@ -198,8 +192,15 @@ fn name_host(parts: &mut Parts) {
 fn activity_id(parts: &Parts) -> HeaderValue {
     match parts.headers.get(headers::ACTIVITY_ID) {
         Some(value) if value.len() <= 64 && value.to_str().is_ok() => value.clone(),
-        _ => HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).unwrap_or(HeaderValue::from_static("")),
+        _ => HeaderValue::from_str(&new_activity()).unwrap_or(HeaderValue::from_static("")),
     }
+}
+
+/// A name that no other request has. It need not be secret, so it comes from the hasher's keys and not from the kernel.
+fn new_activity() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    let bytes = (u128::from(random()) << 64) | u128::from(random());
+    uuid::Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid().to_string()
 }
 
 /// The body, no longer than allowed. What is longer is refused without being kept.

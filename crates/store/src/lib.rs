@@ -19,7 +19,7 @@ pub mod view;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use lapsedb_kv::{AnyEngine, Batch, Engine, Expect, Fill, Space, Template};
+use lapsedb_kv::{AnyEngine, Batch, Engine, Expect, Fill, Snapshot, Space, Template};
 use lapsedb_record::{Clock, Millis};
 use lapsedb_value::{Object, bson};
 
@@ -39,7 +39,13 @@ use keys::MetaKind;
 pub struct Store {
     engine: AnyEngine,
     clock: Arc<Clock>,
-    catalog: ArcSwap<Catalog>,
+    image: ArcSwap<Image>,
+}
+
+/// The catalog in memory, and the newest commit at which it was known to be the engine's.
+struct Image {
+    stamp: u64,
+    catalog: Arc<Catalog>,
 }
 
 /// Changes of the catalog that belong together.
@@ -115,21 +121,30 @@ impl Store {
     /// When the engine fails or the catalog is damaged.
     pub async fn view(&self) -> Result<View> {
         let snapshot = self.engine.snapshot().await?;
-        let epoch = epoch(&snapshot).await?;
-        let cached = self.catalog.load();
-        if cached.epoch == epoch {
-            return Ok(View::new(snapshot, Arc::clone(&cached)));
+        let stamp = snapshot.stamp().0;
+        let image = self.image.load();
+        if image.stamp == stamp {
+            return Ok(View::new(snapshot, Arc::clone(&image.catalog)));
         }
-        let fresh = Arc::new(Catalog::load(&snapshot, epoch).await?);
-        // Two requests may load at once; the newer image stays.
-        self.catalog.rcu(|current| {
-            if current.epoch < epoch {
+        let epoch = epoch(&snapshot).await?;
+        let catalog = if image.catalog.epoch == epoch {
+            Arc::clone(&image.catalog)
+        } else {
+            Arc::new(Catalog::load(&snapshot, epoch).await?)
+        };
+        let fresh = Arc::new(Image {
+            stamp,
+            catalog: Arc::clone(&catalog),
+        });
+        // Several requests may look at once; the newest image stays.
+        self.image.rcu(|current| {
+            if current.stamp < stamp {
                 Arc::clone(&fresh)
             } else {
                 Arc::clone(current)
             }
         });
-        Ok(View::new(snapshot, fresh))
+        Ok(View::new(snapshot, catalog))
     }
 
     /// The engine's clock.

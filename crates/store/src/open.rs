@@ -8,7 +8,7 @@ use lapsedb_kv::{AnyEngine, Batch, Engine, EngineKind, Snapshot, Space, Template
 use lapsedb_record::clock::WallOptions;
 use lapsedb_record::{Clock, Millis};
 
-use crate::Store;
+use crate::{Image, Store};
 use crate::catalog::Catalog;
 use crate::error::StoreError;
 use crate::keys::{self, CollectionId, MetaKind};
@@ -99,7 +99,10 @@ impl Store {
         let store = Store {
             engine,
             clock,
-            catalog: ArcSwap::from_pointee(Catalog::empty()),
+            image: ArcSwap::from_pointee(Image {
+                stamp: 0,
+                catalog: Arc::new(Catalog::empty()),
+            }),
         };
         store.identify().await?;
         store.finish_drops().await?;

@@ -48,13 +48,13 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str, id: &str) -> Result<Answ
         Method::GET => read_one(call, db, coll, &id).await,
         Method::PUT => {
             let document = Document::new(call.object()?)?;
-            write_one(call, db, coll, Action::Replace { id, document }).await
+            Box::pin(write_one(call, db, coll, Action::Replace { id, document })).await
         }
         Method::PATCH => {
             let patch = Patch::parse(&call.value()?)?;
-            write_one(call, db, coll, Action::Patch { id, patch }).await
+            Box::pin(write_one(call, db, coll, Action::Patch { id, patch })).await
         }
-        Method::DELETE => write_one(call, db, coll, Action::Delete { id }).await,
+        Method::DELETE => Box::pin(write_one(call, db, coll, Action::Delete { id })).await,
         _ => Err(method_not_allowed(call)),
     }
 }

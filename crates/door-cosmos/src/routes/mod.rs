@@ -26,13 +26,20 @@ use crate::call::Call;
 pub async fn run(call: &Call<'_>) -> Result<Answer> {
     let segments: Vec<&str> = call.segments.iter().map(String::as_str).collect();
     match segments.as_slice() {
+        ["dbs", db, "colls", coll, "docs", id] => items::one(call, db, coll, id).await,
+        // All others lie on the heap: a request's state is as large as its largest branch, and reads should not carry it.
+        _ => Box::pin(run_other(call, &segments)).await,
+    }
+}
+
+async fn run_other(call: &Call<'_>, segments: &[&str]) -> Result<Answer> {
+    match segments {
         [] => account::read(call),
         ["dbs"] => databases::feed(call).await,
         ["dbs", db] => databases::one(call, db).await,
         ["dbs", db, "colls"] => collections::feed(call, db).await,
         ["dbs", db, "colls", coll] => collections::one(call, db, coll).await,
         ["dbs", db, "colls", coll, "docs"] => items::feed(call, db, coll).await,
-        ["dbs", db, "colls", coll, "docs", id] => items::one(call, db, coll, id).await,
         ["dbs", db, "colls", coll, "pkranges"] => ranges::feed(call, db, coll).await,
         ["dbs", db, "colls", coll, "conflicts"] => conflicts::feed(call, db, coll).await,
         ["dbs", db, "colls", coll, "conflicts", _] => conflicts::one(call, db, coll).await,
