@@ -22,6 +22,8 @@ pub(crate) struct Applied {
     pub(crate) charge: f64,
     /// What a read has read, unless an earlier operation of the transaction wrote it.
     pub(crate) read: Option<Item>,
+    /// What the item was after this operation, if the transaction has written it; a later one may write it again.
+    pub(crate) wrote: Option<Arc<Object>>,
 }
 
 /// Applies one operation.
@@ -106,7 +108,7 @@ async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<A
     may_write(who, txn, &partition, &found)?;
     conditions(op, &found)?;
     txn.delete(&key, &partition).await?;
-    Ok(Applied { charge: charge::delete(size(&found)), key, outcome: Outcome::Deleted, read: None })
+    Ok(Applied { charge: charge::delete(size(&found)), key, outcome: Outcome::Deleted, read: None, wrote: None })
 }
 
 async fn read(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
@@ -118,14 +120,20 @@ async fn read(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<App
     if let (Some(condition), Some(header)) = (&op.if_none_match, &found.header)
         && etag_matches(condition, header.lsn)
     {
-        return Ok(Applied { key, outcome: Outcome::NotModified, charge, read: None });
+        return Ok(Applied { key, outcome: Outcome::NotModified, charge, read: None, wrote: None });
     }
-    let read = found.header.map(|header| {
-        let mut body = Vec::new();
-        bson::write_document(&found.document, &mut body);
-        Item { header, body: Bytes::from(body) }
-    });
-    Ok(Applied { key, outcome: Outcome::Ok, charge, read })
+    let (read, wrote) = match found.header {
+        Some(header) => (Some(item(header, &found.document)), None),
+        None => (None, Some(Arc::new(found.document))),
+    };
+    Ok(Applied { key, outcome: Outcome::Ok, charge, read, wrote })
+}
+
+/// An item put together from its parts.
+pub(crate) fn item(header: Header, document: &Object) -> Item {
+    let mut body = Vec::new();
+    bson::write_document(document, &mut body);
+    Item { header, body: Bytes::from(body) }
 }
 
 /// Where a new document goes, after all that can be said against it by itself.
@@ -148,7 +156,7 @@ async fn put(
                 Outcome::Created => charge::insert(written.bytes, written.terms),
                 Outcome::Ok | Outcome::Deleted | Outcome::NotModified => charge::replace(written.bytes, written.terms),
             };
-            Ok(Applied { key, outcome, charge, read: None })
+            Ok(Applied { key, outcome, charge, read: None, wrote: Some(Arc::clone(&document.object)) })
         }
         Err(Refused::UniqueKey) => Err(Error::new(Kind::Conflict, "Unique index constraint violation.")),
     }

@@ -9,7 +9,7 @@ use lapsedb_store::{Collection, Database, Done, StoreError, Txn};
 use crate::charge;
 use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Kind, Result};
-use crate::items::apply::{Applied, apply};
+use crate::items::apply::{Applied, apply, item};
 use crate::items::{Item, ItemOp, OpDone, Outcome};
 use crate::limits::RETRIES_MAX;
 use crate::service::always_slower;
@@ -76,7 +76,8 @@ async fn attempt(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result
     }
     match txn.commit(ctx.service().store()).await {
         Ok(done) => {
-            let results = applied.into_iter().map(|applied| finish(applied?, &done)).collect();
+            let again = written_again(&applied);
+            let results = applied.into_iter().zip(again).map(|(applied, again)| finish(applied?, &done, again)).collect();
             Ok(Some(ran(scope, done.lsn, results)))
         }
         Err(StoreError::Retry) => Ok(None),
@@ -125,13 +126,22 @@ fn unwritten(applied: Applied) -> OpDone {
     OpDone { outcome: applied.outcome, item: applied.read, charge: applied.charge }
 }
 
-fn finish(applied: Applied, done: &Done) -> Result<OpDone> {
-    let item = match applied.outcome {
-        Outcome::Deleted | Outcome::NotModified => None,
-        Outcome::Created | Outcome::Ok => match applied.read {
-            Some(item) => Some(item),
-            None => done.item(&applied.key)?.map(shown),
-        },
+/// For each operation, whether a later one touches what it has written.
+fn written_again(applied: &[Result<Applied>]) -> Vec<bool> {
+    let keys: Vec<_> = applied.iter().map(|applied| applied.as_ref().ok().map(|applied| &applied.key)).collect();
+    (0..keys.len()).map(|at| keys[at].is_some() && keys[at + 1..].contains(&keys[at])).collect()
+}
+
+/// What an operation answers. One whose item is written again later in the batch shows its own version of it; one whose
+/// item is gone at the end shows none.
+fn finish(applied: Applied, done: &Done, again: bool) -> Result<OpDone> {
+    let item = match (applied.outcome, applied.read, applied.wrote) {
+        (Outcome::Deleted | Outcome::NotModified, _, _) => None,
+        (Outcome::Created | Outcome::Ok, Some(item), _) => Some(item),
+        (Outcome::Created | Outcome::Ok, None, Some(document)) if again => {
+            done.item(&applied.key)?.map(|live| item(*live.header(), &document))
+        }
+        (Outcome::Created | Outcome::Ok, None, _) => done.item(&applied.key)?.map(shown),
     };
     Ok(OpDone { outcome: applied.outcome, item, charge: applied.charge })
 }
