@@ -1,5 +1,7 @@
 //! Every catalog resource has an etag that changes with every write, and conditions hold to it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use lapsedb_service::offers::{self, Wanted};

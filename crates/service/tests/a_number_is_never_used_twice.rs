@@ -1,5 +1,7 @@
 //! Numbers of resources, and so their rids, are never used twice; and of many who make the same name one succeeds.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use std::collections::HashSet;

@@ -1,5 +1,7 @@
 //! With a database or a collection goes all that belongs to it, and nothing that does not.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use lapsedb_service::offers::{self, Wanted};

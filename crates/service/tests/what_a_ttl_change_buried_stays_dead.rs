@@ -1,5 +1,7 @@
 //! A change of the default TTL acts at once, and never brings back what anybody has seen gone.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
