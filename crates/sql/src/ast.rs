@@ -137,8 +137,8 @@ pub enum OrderBy {
 pub struct OrderItem {
     /// The value.
     pub expr: Expr,
-    /// Whether large values come first.
-    pub descending: bool,
+    /// `ASC` is false and `DESC` is true, if either is said.
+    pub descending: Option<bool>,
 }
 
 /// An expression and where it stands.
@@ -308,12 +308,16 @@ impl ExprKind {
             ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::Name(_) => 0,
             ExprKind::Member(base, _) => base.height,
             ExprKind::Unary(_, operand) => operand.height,
-            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Coalesce(a, b) => a.height.max(b.height),
+            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Coalesce(a, b) => {
+                a.height.max(b.height)
+            }
             ExprKind::Conditional(a, b, c) => a.height.max(b.height).max(c.height),
             ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => most(items),
             ExprKind::Object(members) => most(members.iter().map(|(_, expr)| expr)),
             ExprKind::In { needle, list, .. } => needle.height.max(most(list)),
-            ExprKind::Between { value, low, high, .. } => value.height.max(low.height).max(high.height),
+            ExprKind::Between {
+                value, low, high, ..
+            } => value.height.max(low.height).max(high.height),
             ExprKind::Like { value, pattern, .. } => value.height.max(pattern.height),
             ExprKind::Call { args, .. } => most(args),
             ExprKind::Subquery(_, query) => query.height,

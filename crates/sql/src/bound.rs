@@ -8,7 +8,9 @@ use crate::bind::{self, Origins};
 use crate::error::SqlError;
 use crate::params::Params;
 use crate::partition::{self, PartitionFilter};
-use crate::plan::{AggregateKind, BoundOrder, BoundQuery, Expr, ExprKind, Projection, SourceKind, Step};
+use crate::plan::{
+    AggregateKind, BoundOrder, BoundQuery, Expr, ExprKind, Projection, SourceKind, Step,
+};
 
 /// A query whose names are resolved and whose parameters are known.
 #[derive(Clone, Debug)]
@@ -30,16 +32,22 @@ impl Bound {
     }
 
     /// Whether the rows of a document are known as soon as it is pushed: nothing is aggregated,
-    /// grouped, ordered or made distinct.
+    /// grouped, ordered, ranked or made distinct.
     pub fn is_streaming(&self) -> bool {
         let mut query = &self.query;
         loop {
-            if query.grouping.is_some() || !query.order.is_empty() || query.distinct {
+            if query.grouping.is_some()
+                || !query.order.is_empty()
+                || query.rank.is_some()
+                || query.distinct
+            {
                 return false;
             }
             match query.sources.first().map(|source| &source.kind) {
                 Some(SourceKind::Feed(inner)) => query = inner,
-                Some(SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_)) => return true,
+                Some(SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_)) => {
+                    return true;
+                }
                 None => return true,
             }
         }
@@ -66,10 +74,18 @@ impl Bound {
     /// Whether the query is exactly `SELECT VALUE COUNT(1) FROM c`, whose answer a tally knows.
     pub fn counts_everything(&self) -> bool {
         let query = &self.query;
-        let plain = query.filter.is_none() && query.offset == 0 && query.limit.is_none_or(|limit| limit > 0);
-        let [source] = query.sources.as_slice() else { return false };
-        let Some(grouping) = &query.grouping else { return false };
-        let [(counted, AggregateKind::Count, argument)] = grouping.aggregates.as_slice() else { return false };
+        let plain = query.filter.is_none()
+            && query.offset == 0
+            && query.limit.is_none_or(|limit| limit > 0);
+        let [source] = query.sources.as_slice() else {
+            return false;
+        };
+        let Some(grouping) = &query.grouping else {
+            return false;
+        };
+        let [(counted, AggregateKind::Count, argument)] = grouping.aggregates.as_slice() else {
+            return false;
+        };
         let every_row = match &argument.kind {
             ExprKind::Constant(value) => !value.is_undefined(),
             ExprKind::Slot(slot) => *slot == source.slot,

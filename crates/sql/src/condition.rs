@@ -8,6 +8,7 @@ use crate::eval::Env;
 use crate::exec::Executor;
 use crate::params::Params;
 use crate::parser;
+use crate::plan::{BoundSource, SourceKind};
 
 /// A condition on one document: `from c where c.n = 5`.
 #[derive(Clone, Debug)]
@@ -25,7 +26,13 @@ impl Condition {
     /// Whether the document satisfies the condition: whether the query would find it.
     pub fn holds(&self, document: &Value, env: &Env<'_>) -> Result<bool, SqlError> {
         let mut executor = Executor::new(&self.bound, *env);
-        if self.bound.query().sources.len() == 1 {
+        if let [
+            BoundSource {
+                kind: SourceKind::Container,
+                ..
+            },
+        ] = self.bound.query().sources.as_slice()
+        {
             return executor.keeps(document);
         }
         executor.push(document.clone())?;

@@ -34,15 +34,28 @@ pub const NOT_BUILT: &str = "LAPSE_UNSUPPORTED";
 impl SqlError {
     /// An error of that code at that place.
     pub fn new(code: &'static str, message: impl Into<String>, span: Span) -> SqlError {
-        SqlError { code, message: message.into(), start: span.start as usize, end: span.end as usize }
+        SqlError {
+            code,
+            message: message.into(),
+            start: span.start as usize,
+            end: span.end as usize,
+        }
     }
 
     pub(crate) fn syntax(near: &str, span: Span) -> SqlError {
-        SqlError::new("SC1001", format!("Syntax error, incorrect syntax near '{near}'."), span)
+        SqlError::new(
+            "SC1001",
+            format!("Syntax error, incorrect syntax near '{near}'."),
+            span,
+        )
     }
 
     pub(crate) fn string_literal(span: Span) -> SqlError {
-        SqlError::new("SC1010", "Syntax error, invalid string literal token.", span)
+        SqlError::new(
+            "SC1010",
+            "Syntax error, invalid string literal token.",
+            span,
+        )
     }
 
     pub(crate) fn number_literal(span: Span) -> SqlError {
@@ -50,15 +63,27 @@ impl SqlError {
     }
 
     pub(crate) fn too_complex(what: &str, span: Span) -> SqlError {
-        SqlError::new(TOO_COMPLEX, format!("The query exceeds a limit: {what}."), span)
+        SqlError::new(
+            TOO_COMPLEX,
+            format!("The query exceeds a limit: {what}."),
+            span,
+        )
     }
 
     pub(crate) fn unresolved(name: &str, span: Span) -> SqlError {
-        SqlError::new("SC2001", format!("Identifier '{name}' could not be resolved."), span)
+        SqlError::new(
+            "SC2001",
+            format!("Identifier '{name}' could not be resolved."),
+            span,
+        )
     }
 
     pub(crate) fn unknown_function(name: &str, span: Span) -> SqlError {
-        SqlError::new("SC2005", format!("'{name}' is not a recognized built-in function name."), span)
+        SqlError::new(
+            "SC2005",
+            format!("'{name}' is not a recognized built-in function name."),
+            span,
+        )
     }
 
     pub(crate) fn arity(name: &str, min: u8, max: Option<u8>, span: Span) -> SqlError {
@@ -67,7 +92,11 @@ impl SqlError {
             Some(max) => format!("{min} to {max}"),
             None => format!("at least {min}"),
         };
-        SqlError::new("SC2050", format!("The {name} function requires {wanted} argument(s)."), span)
+        SqlError::new(
+            "SC2050",
+            format!("The {name} function requires {wanted} argument(s)."),
+            span,
+        )
     }
 
     pub(crate) fn nested_aggregate(span: Span) -> SqlError {
@@ -90,7 +119,11 @@ impl SqlError {
     }
 
     pub(crate) fn not_in_subquery(code: &'static str, clause: &str, span: Span) -> SqlError {
-        SqlError::new(code, format!("{clause} is not supported in subqueries."), span)
+        SqlError::new(
+            code,
+            format!("{clause} is not supported in subqueries."),
+            span,
+        )
     }
 
     pub(crate) fn unsupported_order(span: Span) -> SqlError {

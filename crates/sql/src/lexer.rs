@@ -92,14 +92,17 @@ pub(crate) struct Token<'t> {
 
 /// All symbols, so that a token can carry its text with a static lifetime.
 const SYMBOLS: [&str; 31] = [
-    "(", ")", "[", "]", "{", "}", ",", ":", ".", "*", "/", "%", "+", "-", "~", "&", "|", "^", "||", "<<", ">>",
-    ">>>", "<", "<=", ">", ">=", "=", "!=", "<>", "?", "??",
+    "(", ")", "[", "]", "{", "}", ",", ":", ".", "*", "/", "%", "+", "-", "~", "&", "|", "^", "||",
+    "<<", ">>", ">>>", "<", "<=", ">", ">=", "=", "!=", "<>", "?", "??",
 ];
 
 /// Splits the text; the last token is [`Kind::End`].
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SqlError> {
     if text.len() > TEXT_BYTES_MAX {
-        return Err(SqlError::too_complex("its text is longer than 512 KB", Span::default()));
+        return Err(SqlError::too_complex(
+            "its text is longer than 512 KB",
+            Span::default(),
+        ));
     }
     let mut units = Units::new(text);
     let mut tokens: Vec<Token<'_>> = Vec::new();
@@ -124,13 +127,23 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SqlError> {
                 Some(symbol) => Kind::Symbol(symbol),
                 None => return Err(SqlError::syntax(slice, span)),
             },
-            Err(()) if slice.starts_with(['"', '\'']) => return Err(SqlError::string_literal(span)),
+            Err(()) if slice.starts_with(['"', '\'']) => {
+                return Err(SqlError::string_literal(span));
+            }
             Err(()) => return Err(SqlError::syntax(slice, span)),
         };
-        tokens.push(Token { kind, text: slice, span });
+        tokens.push(Token {
+            kind,
+            text: slice,
+            span,
+        });
     }
     let span = units.span(text.len(), text.len());
-    tokens.push(Token { kind: Kind::End, text: "", span });
+    tokens.push(Token {
+        kind: Kind::End,
+        text: "",
+        span,
+    });
     Ok(tokens)
 }
 
@@ -150,17 +163,28 @@ struct Units<'t> {
 
 impl<'t> Units<'t> {
     fn new(text: &'t str) -> Units<'t> {
-        Units { text, bytes: 0, units: 0 }
+        Units {
+            text,
+            bytes: 0,
+            units: 0,
+        }
     }
 
     fn at(&mut self, offset: usize) -> u32 {
         let stretch = self.text.get(self.bytes..offset).unwrap_or_default();
-        self.units += if stretch.is_ascii() { stretch.len() } else { stretch.encode_utf16().count() };
+        self.units += if stretch.is_ascii() {
+            stretch.len()
+        } else {
+            stretch.encode_utf16().count()
+        };
         self.bytes = offset;
         u32::try_from(self.units).unwrap_or(u32::MAX)
     }
 
     fn span(&mut self, start: usize, end: usize) -> Span {
-        Span { start: self.at(start), end: self.at(end) }
+        Span {
+            start: self.at(start),
+            end: self.at(end),
+        }
     }
 }

@@ -29,13 +29,19 @@ pub const STRING_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const REPLICATE_CHARS_MAX: usize = 10_000;
 
 /// Expressions evaluated for one document before the query is refused.
-pub const DOCUMENT_STEPS_MAX: u64 = 200_000_000;
+pub const DOCUMENT_STEPS_MAX: u64 = 50_000_000;
 
 /// Steps between two looks at the interrupt of the environment.
 pub const INTERRUPT_STEPS: u64 = 4_096;
 
 /// Bytes of values made for one document before the query is refused.
-pub const DOCUMENT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+pub const DOCUMENT_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// Bytes of constants computed before the first document; beyond them they are computed with each row.
+pub const FOLDED_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Expressions in `GROUP BY`.
+pub const GROUP_KEYS_MAX: usize = 1_000;
 
 /// Rows, groups and distinct values that a blocking query may hold.
 pub const BUFFERED_ROWS_MAX: u64 = 10_000_000;
@@ -44,7 +50,7 @@ pub const BUFFERED_ROWS_MAX: u64 = 10_000_000;
 pub const BUFFERED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Bytes of a compiled regular expression.
-pub const REGEX_BYTES_MAX: usize = 1024 * 1024;
+pub const REGEX_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Compiled regular expressions kept for one execution.
 pub const REGEXES_MAX: usize = 64;

@@ -1,30 +1,27 @@
 //! Values that come beside the query text.
 
+use std::collections::HashMap;
+
 use lapsedb_value::{Str, Value};
 
 /// The parameters of a query by name; names go with or without their `@`.
 #[derive(Clone, Debug, Default)]
-pub struct Params(Vec<(Str, Value)>);
+pub struct Params(HashMap<Str, Value>);
 
 impl Params {
     /// No parameters.
-    pub const fn new() -> Params {
-        Params(Vec::new())
+    pub fn new() -> Params {
+        Params::default()
     }
 
     /// Adds or replaces a parameter.
     pub fn set(&mut self, name: &str, value: Value) {
-        let name = bare(name);
-        match self.0.iter_mut().find(|(known, _)| known == name) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((Str::new(name), value)),
-        }
+        self.0.insert(Str::new(bare(name)), value);
     }
 
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        let name = bare(name);
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+        self.0.get(bare(name))
     }
 }
 

@@ -3,9 +3,9 @@
 //! The filter is brought into a list of alternatives, each of which fixes some levels of the key. Only
 //! what certainly follows from the filter is used; everything else leaves a level open.
 
+use lapsedb_value::Value;
 use lapsedb_value::order::deep_equal;
 use lapsedb_value::path::{Path, Segment};
-use lapsedb_value::Value;
 
 use crate::ast::{BinaryOp, UnaryOp};
 use crate::bind::Origins;
@@ -56,7 +56,11 @@ pub(crate) fn infer(filter: &Expr, paths: &[Path], origins: &Origins) -> Partiti
             keys.push(key);
         }
     }
-    if keys.is_empty() { PartitionFilter::Nothing } else { PartitionFilter::Keys(keys) }
+    if keys.is_empty() {
+        PartitionFilter::Nothing
+    } else {
+        PartitionFilter::Keys(keys)
+    }
 }
 
 fn equal(a: &[Value], b: &[Value]) -> bool {
@@ -73,32 +77,53 @@ impl Inference<'_> {
             ExprKind::Constant(Value::Bool(true)) => self.open(),
             // Whatever else a constant is, it keeps no row.
             ExprKind::Constant(_) => Vec::new(),
-            ExprKind::And(terms) => terms.iter().fold(self.open(), |met, term| self.both(met, self.alternatives(term))),
+            ExprKind::And(terms) => terms.iter().fold(self.open(), |met, term| {
+                self.both(met, self.alternatives(term))
+            }),
             ExprKind::Or(terms) => {
-                let either: Vec<Alternative> = terms.iter().flat_map(|term| self.alternatives(term)).collect();
-                if either.len() > PARTITION_POINTS_MAX { self.open() } else { either }
+                let either: Vec<Alternative> = terms
+                    .iter()
+                    .flat_map(|term| self.alternatives(term))
+                    .collect();
+                if either.len() > PARTITION_POINTS_MAX {
+                    self.open()
+                } else {
+                    either
+                }
             }
             ExprKind::Binary(BinaryOp::Equal, a, b) => match (a.constant(), b.constant()) {
                 (None, Some(value)) => self.fixed(a, std::iter::once(value)),
                 (Some(value), None) => self.fixed(b, std::iter::once(value)),
                 _ => self.open(),
             },
-            ExprKind::In { needle, list, negated: false } => {
+            ExprKind::In {
+                needle,
+                list,
+                negated: false,
+                ..
+            } => {
                 let values: Option<Vec<&Value>> = list.iter().map(Expr::constant).collect();
                 match values {
                     Some(values) => self.fixed(needle, values.into_iter()),
                     None => self.open(),
                 }
             }
-            ExprKind::Unary(UnaryOp::Not, operand) => self.fixed(operand, std::iter::once(&Value::Bool(false))),
+            ExprKind::Unary(UnaryOp::Not, operand) => {
+                self.fixed(operand, std::iter::once(&Value::Bool(false)))
+            }
             _ => self.fixed(expr, std::iter::once(&Value::Bool(true))),
         }
     }
 
     /// The expression is one of the values; that matters if it is a level of the key.
     fn fixed<'v>(&self, expr: &Expr, values: impl Iterator<Item = &'v Value>) -> Vec<Alternative> {
-        let level = self.origins.path(expr).and_then(|path| self.levels.iter().position(|level| *level == path));
-        let Some(level) = level else { return self.open() };
+        let level = self
+            .origins
+            .path(expr)
+            .and_then(|path| self.levels.iter().position(|level| *level == path));
+        let Some(level) = level else {
+            return self.open();
+        };
         let mut alternatives = Vec::new();
         for value in values {
             let point = match value {
@@ -113,14 +138,22 @@ impl Inference<'_> {
             }
             alternatives.push(alternative);
         }
-        if alternatives.len() > PARTITION_POINTS_MAX { self.open() } else { alternatives }
+        if alternatives.len() > PARTITION_POINTS_MAX {
+            self.open()
+        } else {
+            alternatives
+        }
     }
 
     /// What satisfies both; alternatives that contradict one another drop out.
     fn both(&self, left: Vec<Alternative>, right: Vec<Alternative>) -> Vec<Alternative> {
         if left.len().saturating_mul(right.len()) > PARTITION_POINTS_MAX {
             // Either side alone is a weaker condition, and so a safe one.
-            return if left.len() <= right.len() { left } else { right };
+            return if left.len() <= right.len() {
+                left
+            } else {
+                right
+            };
         }
         let mut met = Vec::new();
         for a in &left {

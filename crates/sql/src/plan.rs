@@ -5,6 +5,7 @@ use std::fmt;
 use lapsedb_value::{Str, Value};
 
 pub use crate::ast::{BinaryOp, Step, SubqueryKind, UnaryOp};
+use crate::constant_set::ConstantSet;
 use crate::functions::Function;
 use crate::span::Span;
 
@@ -54,6 +55,8 @@ pub enum ExprKind {
         needle: Box<Expr>,
         /// Where.
         list: Vec<Expr>,
+        /// The list by hash, if it is long and constant.
+        set: Option<ConstantSet>,
         /// `NOT IN`
         negated: bool,
     },
@@ -98,6 +101,8 @@ pub struct BoundQuery {
     pub projection: Projection,
     /// What the rows are sorted by.
     pub order: Vec<BoundOrder>,
+    /// What the rows are ranked by; then they are not sorted otherwise.
+    pub rank: Option<Rank>,
     /// Whether equal rows come once.
     pub distinct: bool,
     /// Rows left out at the start.
@@ -177,8 +182,35 @@ pub struct BoundOrder {
     pub expr: Expr,
     /// Whether large values come first.
     pub descending: bool,
-    /// The path in the document, unless the value is computed.
+    /// The path in the document. Without one the value is the distance of vectors, and rows that have
+    /// none come last in either direction.
     pub path: Option<Vec<Step>>,
+}
+
+/// `ORDER BY RANK`
+#[derive(Clone, Debug)]
+pub struct Rank {
+    /// What the rows are ranked by, and how much each counts if there are several.
+    pub components: Vec<(RankComponent, f64)>,
+}
+
+/// One way to rank rows.
+#[derive(Clone, Debug)]
+pub enum RankComponent {
+    /// `FullTextScore(text, terms…)`: by the relevance of the terms, BM25.
+    FullText {
+        /// The text.
+        text: Expr,
+        /// The words or phrases.
+        terms: Vec<Str>,
+    },
+    /// `VectorDistance(…)`
+    Vector {
+        /// The similarity or distance.
+        distance: Expr,
+        /// Whether large values are near.
+        descending: bool,
+    },
 }
 
 impl Expr {
@@ -199,10 +231,12 @@ impl Expr {
 impl BoundQuery {
     /// Whether the query reads the container, by itself or through its first source.
     pub fn reads_container(&self) -> bool {
-        self.sources.first().is_some_and(|source| match source.kind {
-            SourceKind::Container | SourceKind::Feed(_) => true,
-            SourceKind::Value(_) | SourceKind::Rows(_) => false,
-        })
+        self.sources
+            .first()
+            .is_some_and(|source| match source.kind {
+                SourceKind::Container | SourceKind::Feed(_) => true,
+                SourceKind::Value(_) | SourceKind::Rows(_) => false,
+            })
     }
 }
 
@@ -219,7 +253,8 @@ impl AggregateKind {
             AggregateKind::Min,
             AggregateKind::Sum,
         ];
-        all.into_iter().find(|kind| kind.to_string().eq_ignore_ascii_case(name))
+        all.into_iter()
+            .find(|kind| kind.to_string().eq_ignore_ascii_case(name))
     }
 }
 

@@ -12,6 +12,9 @@ pub struct Span {
 impl Span {
     /// The stretch from the start of this one to the end of the other.
     pub fn to(self, other: Span) -> Span {
-        Span { start: self.start, end: other.end.max(self.start) }
+        Span {
+            start: self.start,
+            end: other.end.max(self.start),
+        }
     }
 }

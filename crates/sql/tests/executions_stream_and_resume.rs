@@ -5,7 +5,11 @@ use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress, bind, error, par
 use lapsedb_value::{Value, json};
 
 fn doc(n: i32) -> Value {
-    json::parse(format!("{{\"id\":\"{n}\",\"n\":{n},\"tags\":[1,2]}}").as_bytes(), &json::Limits::DEFAULT).unwrap()
+    json::parse(
+        format!("{{\"id\":\"{n}\",\"n\":{n},\"tags\":[1,2]}}").as_bytes(),
+        &json::Limits::DEFAULT,
+    )
+    .unwrap()
 }
 
 fn bound(text: &str) -> Bound {
@@ -40,7 +44,10 @@ fn enough_rows_end_the_scan() {
 
 #[test]
 fn a_page_goes_on_where_the_last_one_stopped() {
-    for query in ["SELECT VALUE c.n FROM c OFFSET 3 LIMIT 4", "SELECT TOP 7 VALUE c.n FROM c"] {
+    for query in [
+        "SELECT VALUE c.n FROM c OFFSET 3 LIMIT 4",
+        "SELECT TOP 7 VALUE c.n FROM c",
+    ] {
         let bound = bound(query);
         let mut whole = Executor::new(&bound, Env::new(0));
         let mut pages = Vec::new();
@@ -58,7 +65,12 @@ fn a_page_goes_on_where_the_last_one_stopped() {
 
 #[test]
 fn queries_are_told_apart() {
-    let streaming = ["SELECT * FROM c", "SELECT TOP 1 VALUE c.n FROM c", "SELECT 1", "SELECT s FROM (SELECT c.n FROM c) s"];
+    let streaming = [
+        "SELECT * FROM c",
+        "SELECT TOP 1 VALUE c.n FROM c",
+        "SELECT 1",
+        "SELECT s FROM (SELECT c.n FROM c) s",
+    ];
     for query in streaming {
         assert!(bound(query).is_streaming(), "{query}");
     }
@@ -72,7 +84,11 @@ fn queries_are_told_apart() {
     for query in blocking {
         assert!(!bound(query).is_streaming(), "{query}");
     }
-    for query in ["SELECT VALUE COUNT(1) FROM c", "select value count(c) from root c", "SELECT VALUE COUNT('x') FROM c"] {
+    for query in [
+        "SELECT VALUE COUNT(1) FROM c",
+        "select value count(c) from root c",
+        "SELECT VALUE COUNT('x') FROM c",
+    ] {
         assert!(bound(query).counts_everything(), "{query}");
     }
     let partly = [
@@ -120,18 +136,25 @@ fn the_top_of_an_order_needs_no_room_for_the_rest() {
         executor.push(doc(*n)).unwrap();
     }
     numbers.sort_unstable_by(|a, b| b.cmp(a));
-    assert_eq!(text(executor.finish().unwrap()), format!("[{},{}]", numbers[0], numbers[1]));
+    assert_eq!(
+        text(executor.finish().unwrap()),
+        format!("[{},{}]", numbers[0], numbers[1])
+    );
 }
 
 #[test]
 fn an_interrupt_stops_the_query() {
-    let bound = bound("SELECT VALUE COUNT(1) FROM c JOIN a IN c.tags JOIN b IN c.tags JOIN d IN c.tags");
+    let bound =
+        bound("SELECT VALUE COUNT(1) FROM c JOIN a IN c.tags JOIN b IN c.tags JOIN d IN c.tags");
     let stop = || true;
     let mut executor = Executor::new(&bound, Env::new(0).with_interrupt(&stop));
     let ones = vec![Value::Int32(1); 100];
     let mut document = doc(1);
     document.as_object_mut().unwrap().insert("tags", ones);
-    assert_eq!(executor.push(document).unwrap_err().code, error::INTERRUPTED);
+    assert_eq!(
+        executor.push(document).unwrap_err().code,
+        error::INTERRUPTED
+    );
 }
 
 #[test]

@@ -8,7 +8,12 @@ use lapsedb_value::{Object, Value};
 const STACK_BYTES: usize = 1024 * 1024;
 
 fn on_small_stack(work: impl FnOnce() + Send + 'static) {
-    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).unwrap().join().unwrap();
+    std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(work)
+        .unwrap()
+        .join()
+        .unwrap();
 }
 
 fn query(text: &str) -> Result<Vec<Value>, SqlError> {
@@ -38,7 +43,11 @@ fn nesting_is_limited_whatever_nests() {
         ];
         for (open, middle, close) in forms {
             for depth in [10, 30, 45, 90, 99, 1_000, 20_000] {
-                let text = format!("SELECT VALUE {}{middle}{} FROM c", open.repeat(depth), close.repeat(depth));
+                let text = format!(
+                    "SELECT VALUE {}{middle}{} FROM c",
+                    open.repeat(depth),
+                    close.repeat(depth)
+                );
                 match query(&text) {
                     Ok(_) => assert!(depth < limits::NESTING_MAX, "{open} {depth}"),
                     Err(error) => assert!(
@@ -54,12 +63,22 @@ fn nesting_is_limited_whatever_nests() {
 #[test]
 fn chains_are_limited() {
     on_small_stack(|| {
-        for (first, link) in [("1", " + 1"), ("'a'", " || 'a'"), ("c", ".a"), ("c", "[0]"), ("1", " ?? 1"), ("1", " = 1")] {
+        for (first, link) in [
+            ("1", " + 1"),
+            ("'a'", " || 'a'"),
+            ("c", ".a"),
+            ("c", "[0]"),
+            ("1", " ?? 1"),
+            ("1", " = 1"),
+        ] {
             for length in [10, 200, 300, 50_000] {
                 let text = format!("SELECT VALUE {first}{} FROM c", link.repeat(length));
                 match query(&text) {
                     Ok(_) => assert!(length < usize::from(limits::HEIGHT_MAX), "{link} {length}"),
-                    Err(error) => assert!(error.code == error::TOO_COMPLEX && length > 200, "{link} {length}: {error}"),
+                    Err(error) => assert!(
+                        error.code == error::TOO_COMPLEX && length > 200,
+                        "{link} {length}: {error}"
+                    ),
                 }
             }
         }
@@ -78,25 +97,41 @@ fn the_highest_trees_are_bound_evaluated_and_dropped() {
         for _ in 0..24 {
             text = format!("(SELECT VALUE [CONCAT('', {text} || '')][0] FROM c WHERE true)");
         }
-        assert_eq!(query(&format!("SELECT VALUE {text} FROM c")).unwrap().len(), 1);
+        assert_eq!(
+            query(&format!("SELECT VALUE {text} FROM c")).unwrap().len(),
+            1
+        );
         let mut deep = "c.tags[0]".to_owned();
         for _ in 0..45 {
             deep = format!("(SELECT VALUE x + {deep} FROM x IN c.tags WHERE false)");
         }
-        assert!(query(&format!("SELECT VALUE {deep} FROM c")).unwrap().is_empty());
+        assert!(
+            query(&format!("SELECT VALUE {deep} FROM c"))
+                .unwrap()
+                .is_empty()
+        );
     });
 }
 
 #[test]
 fn ands_ors_and_text_are_limited() {
-    for (word, most) in [(" AND true", limits::ANDS_MAX), (" OR false", limits::ORS_MAX)] {
+    for (word, most) in [
+        (" AND true", limits::ANDS_MAX),
+        (" OR false", limits::ORS_MAX),
+    ] {
         assert!(query(&format!("SELECT VALUE true{}", word.repeat(most))).is_ok());
         let error = query(&format!("SELECT VALUE true{}", word.repeat(most + 1))).unwrap_err();
         assert_eq!(error.code, error::TOO_COMPLEX);
     }
     let long = format!("SELECT VALUE '{}'", "a".repeat(limits::TEXT_BYTES_MAX));
     assert_eq!(query(&long).unwrap_err().code, error::TOO_COMPLEX);
-    let many = format!("SELECT {}", (0..20_000).map(|n| format!("MIN(c.a{n}) AS a{n}")).collect::<Vec<_>>().join(","));
+    let many = format!(
+        "SELECT {}",
+        (0..20_000)
+            .map(|n| format!("MIN(c.a{n}) AS a{n}"))
+            .collect::<Vec<_>>()
+            .join(",")
+    );
     on_small_stack(move || assert_eq!(query(&format!("{many} FROM c")).unwrap().len(), 1));
 }
 
@@ -115,7 +150,11 @@ fn a_value_cannot_be_doubled_without_end() {
         for _ in 0..40 {
             text = format!("SELECT VALUE {double} FROM ({text}) AS x");
         }
-        assert_eq!(query(&text).unwrap_err().code, error::TOO_MUCH_WORK, "{double}");
+        assert_eq!(
+            query(&text).unwrap_err().code,
+            error::TOO_MUCH_WORK,
+            "{double}"
+        );
     }
 }
 
@@ -147,8 +186,17 @@ fn a_blocking_query_cannot_hold_everything() {
         assert_eq!(error.code, error::TOO_MUCH_MEMORY, "{text}");
     }
     // What is kept for one row is forgotten with it.
-    let text = "SELECT VALUE (SELECT VALUE COUNT(1) FROM (SELECT VALUE MAKELIST(c.big)) AS l) FROM c";
-    assert_eq!(run(text, &Params::new(), documents(4_000), 0).unwrap().len(), 4_000);
+    let text =
+        "SELECT VALUE (SELECT VALUE COUNT(1) FROM (SELECT VALUE MAKELIST(c.big)) AS l) FROM c";
+    assert_eq!(
+        run(text, &Params::new(), documents(4_000), 0)
+            .unwrap()
+            .len(),
+        4_000
+    );
     let top = "SELECT TOP 1 * FROM c ORDER BY c.id";
-    assert_eq!(run(top, &Params::new(), documents(4_000), 0).unwrap().len(), 1);
+    assert_eq!(
+        run(top, &Params::new(), documents(4_000), 0).unwrap().len(),
+        1
+    );
 }

@@ -7,11 +7,82 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 const TOKENS: [&str; 76] = [
-    "SELECT", "VALUE", "FROM", "WHERE", "c", "t", "x", "JOIN", "IN", "AS", "GROUP", "BY", "ORDER", "ASC", "DESC", "TOP",
-    "DISTINCT", "OFFSET", "LIMIT", "AND", "OR", "NOT", "BETWEEN", "LIKE", "ESCAPE", "EXISTS", "ARRAY", "ALL", "FIRST",
-    "udf", "RANK", "COUNT", "SUM", "ABS", "CONCAT", "true", "null", "undefined", "1", "0", "2.5", "-", "+", "*", "/",
-    "%", "~", "&", "|", "^", "||", "<<", ">>", ">>>", "<", "<=", ">", ">=", "=", "!=", "<>", "?", "??", ":", ",", ".",
-    "(", ")", "[", "]", "{", "}", "'a%'", "\"b\"", "@p", "--",
+    "SELECT",
+    "VALUE",
+    "FROM",
+    "WHERE",
+    "c",
+    "t",
+    "x",
+    "JOIN",
+    "IN",
+    "AS",
+    "GROUP",
+    "BY",
+    "ORDER",
+    "ASC",
+    "DESC",
+    "TOP",
+    "DISTINCT",
+    "OFFSET",
+    "LIMIT",
+    "AND",
+    "OR",
+    "NOT",
+    "BETWEEN",
+    "LIKE",
+    "ESCAPE",
+    "EXISTS",
+    "ARRAY",
+    "ALL",
+    "FIRST",
+    "udf",
+    "RANK",
+    "COUNT",
+    "SUM",
+    "ABS",
+    "CONCAT",
+    "true",
+    "null",
+    "undefined",
+    "1",
+    "0",
+    "2.5",
+    "-",
+    "+",
+    "*",
+    "/",
+    "%",
+    "~",
+    "&",
+    "|",
+    "^",
+    "||",
+    "<<",
+    ">>",
+    ">>>",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "=",
+    "!=",
+    "<>",
+    "?",
+    "??",
+    ":",
+    ",",
+    ".",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "'a%'",
+    "\"b\"",
+    "@p",
+    "--",
 ];
 
 /// Documents with every kind of value, some of them where queries look.
@@ -22,9 +93,18 @@ fn value() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::Bool),
         any::<i32>().prop_map(Value::Int32),
         any::<i64>().prop_map(Value::Int64),
-        any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(Value::number),
+        any::<f64>()
+            .prop_filter("finite", |n| n.is_finite())
+            .prop_map(Value::number),
         "\\PC{0,8}".prop_map(Value::from),
-        prop_oneof![Just("2020-02-29T01:02:03Z"), Just("yyyy"), Just("dd"), Just("(a+)+$"), Just("😀é")].prop_map(Value::from),
+        prop_oneof![
+            Just("2020-02-29T01:02:03Z"),
+            Just("yyyy"),
+            Just("dd"),
+            Just("(a+)+$"),
+            Just("😀é")
+        ]
+        .prop_map(Value::from),
         any::<i64>().prop_map(Value::Date),
         any::<[u8; 12]>().prop_map(Value::ObjectId),
         Just(Value::MinKey),
@@ -32,7 +112,14 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 24, 6, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..6).prop_map(Value::Array),
-            vec((prop_oneof![Just("a"), Just("b"), Just("type"), Just("coordinates")], inner), 0..4).prop_map(|members| {
+            vec(
+                (
+                    prop_oneof![Just("a"), Just("b"), Just("type"), Just("coordinates")],
+                    inner
+                ),
+                0..4
+            )
+            .prop_map(|members| {
                 let mut object = Object::new();
                 for (name, value) in members {
                     object.insert(name, value);
@@ -64,30 +151,59 @@ fn expression() -> impl Strategy<Value = String> {
     ];
     leaf.prop_recursive(4, 48, 6, |inner| {
         let operators = prop_oneof![
-            Just("+"), Just("-"), Just("*"), Just("/"), Just("%"), Just("<<"), Just(">>"), Just(">>>"), Just("<"), Just(">="),
-            Just("="), Just("!="), Just("&"), Just("|"), Just("^"), Just("||"), Just("AND"), Just("OR"), Just("??"),
+            Just("+"),
+            Just("-"),
+            Just("*"),
+            Just("/"),
+            Just("%"),
+            Just("<<"),
+            Just(">>"),
+            Just(">>>"),
+            Just("<"),
+            Just(">="),
+            Just("="),
+            Just("!="),
+            Just("&"),
+            Just("|"),
+            Just("^"),
+            Just("||"),
+            Just("AND"),
+            Just("OR"),
+            Just("??"),
             Just("LIKE"),
         ];
-        let function = (0..functions::all().len(), vec(inner.clone(), 0..5)).prop_map(|(at, mut args)| {
-            let function = &functions::all()[at];
-            let most = function.max.map_or(args.len().max(usize::from(function.min)), usize::from);
-            args.truncate(most);
-            while args.len() < usize::from(function.min) {
-                args.push("c.a".to_owned());
-            }
-            format!("{}({})", function.name, args.join(","))
-        });
+        let function =
+            (0..functions::all().len(), vec(inner.clone(), 0..5)).prop_map(|(at, mut args)| {
+                let function = &functions::all()[at];
+                let most = function
+                    .max
+                    .map_or(args.len().max(usize::from(function.min)), usize::from);
+                args.truncate(most);
+                while args.len() < usize::from(function.min) {
+                    args.push("c.a".to_owned());
+                }
+                format!("{}({})", function.name, args.join(","))
+            });
         prop_oneof![
-            (inner.clone(), operators, inner.clone()).prop_map(|(a, op, b)| format!("({a} {op} {b})")),
-            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(a, b, c)| format!("({a} ? {b} : {c})")),
-            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(a, b, c)| format!("({a} BETWEEN {b} AND {c})")),
+            (inner.clone(), operators, inner.clone())
+                .prop_map(|(a, op, b)| format!("({a} {op} {b})")),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(a, b, c)| format!("({a} ? {b} : {c})")),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(a, b, c)| format!("({a} BETWEEN {b} AND {c})")),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} NOT IN ({b}, 1))")),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("[{a}, {b}]")),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{{x: {a}, y: {b}}}")),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a})[{b}]")),
-            inner.clone().prop_map(|a| format!("ARRAY(SELECT VALUE [x, {a}] FROM x IN c.a)")),
-            inner.clone().prop_map(|a| format!("(SELECT VALUE MAX({a}) FROM x IN c.a WHERE x != 1)")),
-            inner.clone().prop_map(|a| format!("EXISTS(SELECT VALUE 1 FROM x IN c.a WHERE x < {a})")),
+            inner
+                .clone()
+                .prop_map(|a| format!("ARRAY(SELECT VALUE [x, {a}] FROM x IN c.a)")),
+            inner
+                .clone()
+                .prop_map(|a| format!("(SELECT VALUE MAX({a}) FROM x IN c.a WHERE x != 1)")),
+            inner
+                .clone()
+                .prop_map(|a| format!("EXISTS(SELECT VALUE 1 FROM x IN c.a WHERE x < {a})")),
             inner.prop_map(|a| format!("(NOT -~{a})")),
             function.clone(),
             function.clone(),
@@ -99,7 +215,9 @@ fn expression() -> impl Strategy<Value = String> {
 fn run_all(text: &str, documents: &[Value]) {
     let params: Params = [("p", Value::Int32(1))].into_iter().collect();
     let Ok(query) = parse(text) else { return };
-    let Ok(bound) = bind(&query, &params) else { return };
+    let Ok(bound) = bind(&query, &params) else {
+        return;
+    };
     let mut executor = Executor::new(&bound, Env::new(1_600_000_000_000));
     for document in documents {
         if executor.push(document.clone()).is_err() {
@@ -107,7 +225,10 @@ fn run_all(text: &str, documents: &[Value]) {
         }
     }
     let rows = executor.finish().unwrap_or_default();
-    assert!(!rows.iter().any(Value::is_undefined), "an undefined row came out");
+    assert!(
+        !rows.iter().any(Value::is_undefined),
+        "an undefined row came out"
+    );
 }
 
 proptest! {

@@ -9,7 +9,10 @@ use lapsedb_value::{Value, json};
 fn infer(paths: &[&str], query: &str) -> String {
     let params: Params = [("@p", Value::from("v"))].into_iter().collect();
     let bound = bind(&parse(query).unwrap(), &params).unwrap();
-    let paths: Vec<Path> = paths.iter().map(|path| Path::parse_pointer(path).unwrap()).collect();
+    let paths: Vec<Path> = paths
+        .iter()
+        .map(|path| Path::parse_pointer(path).unwrap())
+        .collect();
     match bound.partition_filter(&paths) {
         PartitionFilter::Everything => "everything".to_owned(),
         PartitionFilter::Nothing => "nothing".to_owned(),
@@ -36,9 +39,18 @@ fn with_one_level() {
         ("SELECT * FROM c WHERE c[\"pk\"] = @p", "\"v\""),
         ("SELECT * FROM root r WHERE r.pk = 1 AND r.x = 2", "1"),
         ("SELECT * FROM c WHERE c.pk IN ('a', 2, 'a')", "\"a\" 2"),
-        ("SELECT * FROM c WHERE c.pk = 'a' OR c.pk = 'b'", "\"a\" \"b\""),
-        ("SELECT * FROM c WHERE c.pk = 'a' OR c.x = 'b'", "everything"),
-        ("SELECT * FROM c WHERE (c.pk = 'a' OR c.pk = 'b') AND c.pk = 'b'", "\"b\""),
+        (
+            "SELECT * FROM c WHERE c.pk = 'a' OR c.pk = 'b'",
+            "\"a\" \"b\"",
+        ),
+        (
+            "SELECT * FROM c WHERE c.pk = 'a' OR c.x = 'b'",
+            "everything",
+        ),
+        (
+            "SELECT * FROM c WHERE (c.pk = 'a' OR c.pk = 'b') AND c.pk = 'b'",
+            "\"b\"",
+        ),
         ("SELECT * FROM c WHERE c.pk = 'a' AND c.pk = 'b'", "nothing"),
         ("SELECT * FROM c WHERE false", "nothing"),
         ("SELECT * FROM c WHERE true", "everything"),
@@ -56,11 +68,23 @@ fn with_one_level() {
         ("SELECT * FROM c WHERE LOWER(c.pk) = 'a'", "everything"),
         ("SELECT * FROM c WHERE c.pk = LOWER('A')", "\"a\""),
         ("SELECT * FROM c WHERE c.x.pk = 'a'", "everything"),
-        ("SELECT VALUE t FROM c JOIN t IN c.tags WHERE c.pk = 'a'", "\"a\""),
-        ("SELECT VALUE t FROM c JOIN t IN c.tags WHERE t.pk = 'a'", "everything"),
+        (
+            "SELECT VALUE t FROM c JOIN t IN c.tags WHERE c.pk = 'a'",
+            "\"a\"",
+        ),
+        (
+            "SELECT VALUE t FROM c JOIN t IN c.tags WHERE t.pk = 'a'",
+            "everything",
+        ),
         ("SELECT * FROM c.sub WHERE sub.pk = 'a'", "everything"),
-        ("SELECT * FROM c WHERE EXISTS(SELECT VALUE 1 FROM d IN c.x WHERE c.pk = 'a')", "everything"),
-        ("SELECT * FROM (SELECT VALUE c FROM c) AS s WHERE s.pk = 'a'", "\"a\""),
+        (
+            "SELECT * FROM c WHERE EXISTS(SELECT VALUE 1 FROM d IN c.x WHERE c.pk = 'a')",
+            "everything",
+        ),
+        (
+            "SELECT * FROM (SELECT VALUE c FROM c) AS s WHERE s.pk = 'a'",
+            "\"a\"",
+        ),
         ("SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'a'", "\"a\""),
     ];
     for (query, expected) in cases {
@@ -73,15 +97,30 @@ fn with_one_level() {
 fn with_three_levels() {
     let paths = ["/t", "/u", "/s"];
     let cases = [
-        ("SELECT * FROM c WHERE c.t = 1 AND c.u = 2 AND c.s = 3", "1/2/3"),
+        (
+            "SELECT * FROM c WHERE c.t = 1 AND c.u = 2 AND c.s = 3",
+            "1/2/3",
+        ),
         ("SELECT * FROM c WHERE c.t = 1 AND c.u = 2", "1/2"),
         ("SELECT * FROM c WHERE c.t = 1", "1"),
         ("SELECT * FROM c WHERE c.t = 1 AND c.s = 3", "1"),
         ("SELECT * FROM c WHERE c.u = 2", "everything"),
-        ("SELECT * FROM c WHERE c.t IN (1, 2) AND c.u IN (3, 4)", "1/3 1/4 2/3 2/4"),
-        ("SELECT * FROM c WHERE (c.t = 1 AND c.u = 2) OR (c.t = 3 AND c.u = 4)", "1/2 3/4"),
-        ("SELECT * FROM c WHERE (c.t = 1 AND c.u = 2) OR c.t = 3", "1/2 3"),
-        ("SELECT * FROM c WHERE c.t = 1 AND (c.u = 2 OR c.u = 3) AND c.u = 3", "1/3"),
+        (
+            "SELECT * FROM c WHERE c.t IN (1, 2) AND c.u IN (3, 4)",
+            "1/3 1/4 2/3 2/4",
+        ),
+        (
+            "SELECT * FROM c WHERE (c.t = 1 AND c.u = 2) OR (c.t = 3 AND c.u = 4)",
+            "1/2 3/4",
+        ),
+        (
+            "SELECT * FROM c WHERE (c.t = 1 AND c.u = 2) OR c.t = 3",
+            "1/2 3",
+        ),
+        (
+            "SELECT * FROM c WHERE c.t = 1 AND (c.u = 2 OR c.u = 3) AND c.u = 3",
+            "1/3",
+        ),
     ];
     for (query, expected) in cases {
         assert_eq!(infer(&paths, query), expected, "{query}");
@@ -90,9 +129,16 @@ fn with_three_levels() {
 
 #[test]
 fn a_filter_with_too_many_points_is_no_filter() {
-    let many = (0..100).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-    let query = format!("SELECT * FROM c WHERE c.t IN ({many}) AND c.u IN ({many}) AND c.s IN ({many})");
+    let many = (0..100)
+        .map(|n| n.to_string())
+        .collect::<Vec<_>>()
+        .join(",");
+    let query =
+        format!("SELECT * FROM c WHERE c.t IN ({many}) AND c.u IN ({many}) AND c.s IN ({many})");
     let keys = infer(&["/t", "/u", "/s"], &query);
     // Whatever is given up, what remains is still a condition that holds.
-    assert!(keys == "everything" || keys.split(' ').count() <= 2_000, "{keys}");
+    assert!(
+        keys == "everything" || keys.split(' ').count() <= 2_000,
+        "{keys}"
+    );
 }

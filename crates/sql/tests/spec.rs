@@ -37,13 +37,22 @@ struct State {
 }
 
 fn parse_json(text: &str) -> Value {
-    json::parse(text.as_bytes(), &json::Limits::DEFAULT).unwrap_or_else(|error| panic!("{error} in: {text}"))
+    json::parse(text.as_bytes(), &json::Limits::DEFAULT)
+        .unwrap_or_else(|error| panic!("{error} in: {text}"))
 }
 
 /// The error as the expectation writes it.
 fn error_text(error: &SqlError, places: bool) -> String {
-    let code = if error.code.is_empty() { "-" } else { error.code };
-    if places { format!("error {code} {} {}", error.start, error.end) } else { format!("error {code}") }
+    let code = if error.code.is_empty() {
+        "-"
+    } else {
+        error.code
+    };
+    if places {
+        format!("error {code} {} {}", error.start, error.end)
+    } else {
+        format!("error {code}")
+    }
 }
 
 fn rows_text(rows: &[Value]) -> String {
@@ -54,9 +63,14 @@ fn rows_text(rows: &[Value]) -> String {
 fn run_block(block: &str, state: &mut State) -> Result<(), (String, String)> {
     let mut params = Params::new();
     let mut now = 0;
-    let mut lines = block.lines().filter(|line| !line.starts_with('#')).peekable();
+    let mut lines = block
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .peekable();
     loop {
-        let Some(line) = lines.next() else { return Ok(()) };
+        let Some(line) = lines.next() else {
+            return Ok(());
+        };
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             "docs" => {
@@ -76,7 +90,11 @@ fn run_block(block: &str, state: &mut State) -> Result<(), (String, String)> {
                 }
                 let expected: Vec<&str> = lines.collect();
                 let expected = expected.join("\n");
-                let expected = expected.strip_prefix("->").expect("an expectation").trim().to_owned();
+                let expected = expected
+                    .strip_prefix("->")
+                    .expect("an expectation")
+                    .trim()
+                    .to_owned();
                 let result = if word == "query" {
                     run(&text, &params, state.docs.iter().cloned(), now)
                 } else {
@@ -92,10 +110,18 @@ fn run_block(block: &str, state: &mut State) -> Result<(), (String, String)> {
     }
 }
 
-fn check(text: &str, expected: &str, result: Result<Vec<Value>, SqlError>) -> Result<(), (String, String)> {
+fn check(
+    text: &str,
+    expected: &str,
+    result: Result<Vec<Value>, SqlError>,
+) -> Result<(), (String, String)> {
     let (same, actual) = match &result {
         Ok(rows) => {
-            let wanted = if expected.starts_with('[') { parse_json(expected) } else { Value::Null };
+            let wanted = if expected.starts_with('[') {
+                parse_json(expected)
+            } else {
+                Value::Null
+            };
             let same = wanted.as_array().is_some_and(|wanted| {
                 wanted.len() == rows.len() && wanted.iter().zip(rows).all(|(a, b)| deep_equal(a, b))
             });
@@ -107,16 +133,29 @@ fn check(text: &str, expected: &str, result: Result<Vec<Value>, SqlError>) -> Re
             (actual == expected, actual)
         }
     };
-    if same { Ok(()) } else { Err((format!("{text}\n  expected {expected}\n  but got  {actual} {result:?}"), actual)) }
+    if same {
+        Ok(())
+    } else {
+        Err((
+            format!("{text}\n  expected {expected}\n  but got  {actual} {result:?}"),
+            actual,
+        ))
+    }
 }
 
 fn spec_files(dir: &Path, files: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<PathBuf> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
             spec_files(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "spec") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "spec")
+        {
             files.push(path);
         }
     }
@@ -134,7 +173,11 @@ fn every_case_yields_what_it_says() {
     for file in files {
         let content = fs::read_to_string(&file).unwrap();
         let mut state = State::default();
-        let mut blocks: Vec<String> = content.trim_end().split("\n\n").map(str::to_owned).collect();
+        let mut blocks: Vec<String> = content
+            .trim_end()
+            .split("\n\n")
+            .map(str::to_owned)
+            .collect();
         for block in &mut blocks {
             cases += 1;
             if let Err((message, actual)) = run_block(block.trim(), &mut state) {
@@ -156,10 +199,16 @@ fn every_function_has_a_case() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/sql/functions");
     let mut files = Vec::new();
     spec_files(&dir, &mut files);
-    let names: Vec<String> =
-        files.iter().map(|file| file.file_stem().unwrap().to_string_lossy().replace('_', "")).collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| file.file_stem().unwrap().to_string_lossy().replace('_', ""))
+        .collect();
     for function in lapsedb_sql::functions::all() {
         let name = function.name.to_ascii_lowercase().replace('_', "");
-        assert!(names.contains(&name), "spec/sql/functions has no file for {}", function.name);
+        assert!(
+            names.contains(&name),
+            "spec/sql/functions has no file for {}",
+            function.name
+        );
     }
 }

@@ -1,23 +1,30 @@
 //! The select list, the order and the row counts.
 
+use std::collections::HashSet;
+
 use lapsedb_value::{Str, Value};
 
-use super::Binder;
+use super::{Binder, rank};
 use crate::ast::{self, Count, ExprKind, OrderBy, Query, SelectList};
-use crate::error::{NOT_BUILT, SqlError};
+use crate::error::SqlError;
 use crate::limits::COUNT_MAX;
 use crate::plan::{BoundOrder, BoundSource, Expr, ExprKind as PlanKind, Projection};
 use crate::span::Span;
 
 impl Binder<'_> {
     /// What each row yields.
-    pub(super) fn projection(&mut self, query: &Query, sources: &[BoundSource]) -> Result<Projection, SqlError> {
+    pub(super) fn projection(
+        &mut self,
+        query: &Query,
+        sources: &[BoundSource],
+    ) -> Result<Projection, SqlError> {
         match &query.select.list {
             SelectList::Star(span) => star(query, sources, *span),
             SelectList::Value(expr) => Ok(Projection::Value(self.expr(expr)?)),
             SelectList::Items(items) => {
                 let mut unnamed = 0;
                 let mut members: Vec<(Str, Expr)> = Vec::with_capacity(items.len());
+                let mut names = HashSet::with_capacity(items.len());
                 for item in items {
                     let name = match (&item.alias, implied_name(&item.expr)) {
                         (Some(alias), _) => alias.text.clone(),
@@ -27,9 +34,11 @@ impl Binder<'_> {
                             Str::from(format!("${unnamed}"))
                         }
                     };
-                    if members.iter().any(|(known, _)| *known == name) {
+                    if !names.insert(name.clone()) {
                         // The service's code for this text is not known.
-                        let message = format!("Cannot define multiple properties with the same name '{name}'.");
+                        let message = format!(
+                            "Cannot define multiple properties with the same name '{name}'."
+                        );
                         return Err(SqlError::new("SC2014", message, item.expr.span));
                     }
                     members.push((name, self.expr(&item.expr)?));
@@ -42,24 +51,27 @@ impl Binder<'_> {
     /// What the rows are sorted by.
     pub(super) fn order(&mut self, query: &Query) -> Result<Vec<BoundOrder>, SqlError> {
         let items = match &query.order_by {
-            OrderBy::None => return Ok(Vec::new()),
+            OrderBy::None | OrderBy::Rank(..) => return Ok(Vec::new()),
             OrderBy::Items(items) => items,
-            OrderBy::Rank(_, span) => {
-                return Err(SqlError::new(NOT_BUILT, "The ORDER BY RANK clause is not supported.", *span));
-            }
         };
         let mut order = Vec::with_capacity(items.len());
         for item in items {
             let expr = self.expr(&item.expr)?;
             let path = self.path(&expr);
-            let computed = matches!(&expr.kind, PlanKind::Call(function, _) if function.name == "VectorDistance");
-            if path.is_none() && !computed {
+            let nearest = rank::nearest_is_largest(&expr);
+            if path.is_none() && nearest.is_none() {
                 return Err(SqlError::unsupported_order(item.expr.span));
             }
             if !query.group_by.is_empty() {
                 return Err(ungrouped_order(&item.expr));
             }
-            order.push(BoundOrder { expr, descending: item.descending, path });
+            // Without a word on the direction, the nearest vectors come first.
+            let descending = item.descending.or(nearest).unwrap_or(false);
+            order.push(BoundOrder {
+                expr,
+                descending,
+                path,
+            });
         }
         Ok(order)
     }
@@ -74,9 +86,11 @@ impl Binder<'_> {
                 Ok((offset, Some(self.count(&window.limit, "LIMIT")?)))
             }
             // The service's code for this text is not known.
-            (Some(_), Some(window)) => {
-                Err(SqlError::new("SC2061", "'OFFSET LIMIT' clause cannot be used with 'TOP'.", window.span))
-            }
+            (Some(_), Some(window)) => Err(SqlError::new(
+                "SC2061",
+                "'OFFSET LIMIT' clause cannot be used with 'TOP'.",
+                window.span,
+            )),
         }
     }
 
@@ -85,14 +99,23 @@ impl Binder<'_> {
             Count::Literal(value, span) => (*value, *span),
             Count::Parameter(name) => {
                 let value = self.parameter(&name.text, name.span)?;
-                (value.as_f64().ok_or_else(|| not_integer(clause, name.span))?, name.span)
+                (
+                    value
+                        .as_f64()
+                        .ok_or_else(|| not_integer(clause, name.span))?,
+                    name.span,
+                )
             }
         };
         if value < 0.0 || value.trunc() != value {
             return Err(not_integer(clause, span));
         }
         if value > COUNT_MAX as f64 {
-            let code = if clause == "OFFSET" { "SC2062" } else { "SC2061" };
+            let code = if clause == "OFFSET" {
+                "SC2062"
+            } else {
+                "SC2061"
+            };
             let message = format!("The {clause} count value exceeds the maximum allowed value.");
             return Err(SqlError::new(code, message, span));
         }
@@ -108,10 +131,17 @@ fn not_integer(clause: &str, span: Span) -> SqlError {
 /// `SELECT *`: the only source.
 fn star(query: &Query, sources: &[BoundSource], span: Span) -> Result<Projection, SqlError> {
     if !query.group_by.is_empty() {
-        return Err(SqlError::new("SC2041", "'SELECT *' is not allowed with GROUP BY.", span));
+        return Err(SqlError::new(
+            "SC2041",
+            "'SELECT *' is not allowed with GROUP BY.",
+            span,
+        ));
     }
     match (query.from.len(), sources.last()) {
-        (1, Some(source)) => Ok(Projection::Value(Expr::new(PlanKind::Slot(source.slot), span))),
+        (1, Some(source)) => Ok(Projection::Value(Expr::new(
+            PlanKind::Slot(source.slot),
+            span,
+        ))),
         _ => Err(SqlError::new(
             "SC2027",
             "'SELECT *' is not valid if FROM clause is omitted or multiple sources exist.",

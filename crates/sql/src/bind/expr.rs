@@ -1,9 +1,12 @@
 //! Expressions.
 
+use std::collections::HashMap;
+
 use lapsedb_value::{Str, Value};
 
 use super::{Binder, Mode, Place};
 use crate::ast;
+use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
 use crate::functions;
 use crate::plan::{AggregateKind, Expr, ExprKind, SubqueryKind};
@@ -17,33 +20,72 @@ impl Binder<'_> {
             ast::ExprKind::Literal(value) => ExprKind::Constant(value.clone()),
             ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name, span)?),
             ast::ExprKind::Name(name) => self.name(name, span)?,
-            ast::ExprKind::Member(base, name) => ExprKind::Member(self.boxed(base)?, name.text.clone()),
+            ast::ExprKind::Member(base, name) => {
+                ExprKind::Member(self.boxed(base)?, name.text.clone())
+            }
             ast::ExprKind::Index(base, index) => self.index(base, index)?,
             ast::ExprKind::Array(items) => ExprKind::Array(self.list(items)?),
             ast::ExprKind::Object(members) => self.object(members)?,
             ast::ExprKind::Unary(op, operand) => ExprKind::Unary(*op, self.boxed(operand)?),
-            ast::ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, self.boxed(a)?, self.boxed(b)?),
+            ast::ExprKind::Binary(op, a, b) => {
+                ExprKind::Binary(*op, self.boxed(a)?, self.boxed(b)?)
+            }
             ast::ExprKind::And(terms) => ExprKind::And(self.list(terms)?),
             ast::ExprKind::Or(terms) => ExprKind::Or(self.list(terms)?),
             ast::ExprKind::Coalesce(a, b) => ExprKind::Coalesce(self.boxed(a)?, self.boxed(b)?),
             ast::ExprKind::Conditional(a, b, c) => {
                 ExprKind::Conditional(self.boxed(a)?, self.boxed(b)?, self.boxed(c)?)
             }
-            ast::ExprKind::In { needle, list, negated } => {
-                ExprKind::In { needle: self.boxed(needle)?, list: self.list(list)?, negated: *negated }
+            ast::ExprKind::In {
+                needle,
+                list,
+                negated,
+            } => {
+                let (needle, list) = (self.boxed(needle)?, self.list(list)?);
+                let set = ConstantSet::of(&list);
+                ExprKind::In {
+                    needle,
+                    list,
+                    set,
+                    negated: *negated,
+                }
             }
-            ast::ExprKind::Between { value, low, high, negated } => {
+            ast::ExprKind::Between {
+                value,
+                low,
+                high,
+                negated,
+            } => {
                 let (value, low, high) = (self.boxed(value)?, self.boxed(low)?, self.boxed(high)?);
-                ExprKind::Between { value, low, high, negated: *negated }
+                ExprKind::Between {
+                    value,
+                    low,
+                    high,
+                    negated: *negated,
+                }
             }
-            ast::ExprKind::Like { value, pattern, escape, negated } => {
+            ast::ExprKind::Like {
+                value,
+                pattern,
+                escape,
+                negated,
+            } => {
                 let (value, pattern) = (self.boxed(value)?, self.boxed(pattern)?);
-                ExprKind::Like { value, pattern, escape: *escape, negated: *negated }
+                ExprKind::Like {
+                    value,
+                    pattern,
+                    escape: *escape,
+                    negated: *negated,
+                }
             }
-            ast::ExprKind::Call { name, user_defined, args } => self.call(name, *user_defined, args, span)?,
+            ast::ExprKind::Call {
+                name,
+                user_defined,
+                args,
+            } => self.call(name, *user_defined, args, span)?,
             ast::ExprKind::Subquery(kind, query) => self.subquery(*kind, query, span)?,
         };
-        Ok(super::fold::folded(Expr::new(kind, span)))
+        Ok(self.folded(Expr::new(kind, span)))
     }
 
     fn boxed(&mut self, expr: &ast::Expr) -> Result<Box<Expr>, SqlError> {
@@ -74,18 +116,25 @@ impl Binder<'_> {
     /// Of members with the same name the last one counts.
     fn object(&mut self, members: &[(ast::Name, ast::Expr)]) -> Result<ExprKind, SqlError> {
         let mut bound: Vec<(Str, Expr)> = Vec::with_capacity(members.len());
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(members.len());
         for (name, expr) in members {
             let expr = self.expr(expr)?;
-            match bound.iter_mut().find(|(known, _)| *known == name.text) {
+            match places
+                .get(name.text.as_str())
+                .and_then(|at| bound.get_mut(*at))
+            {
                 Some((_, old)) => *old = expr,
-                None => bound.push((name.text.clone(), expr)),
+                None => {
+                    places.insert(&name.text, bound.len());
+                    bound.push((name.text.clone(), expr));
+                }
             }
         }
         Ok(ExprKind::Object(bound))
     }
 
     #[inline(never)]
-    fn call(
+    pub(super) fn call(
         &mut self,
         name: &ast::Name,
         user_defined: bool,
@@ -94,7 +143,10 @@ impl Binder<'_> {
     ) -> Result<ExprKind, SqlError> {
         if user_defined {
             // There is no engine for scripts, so no user-defined function can exist.
-            return Err(SqlError::unknown_function(&format!("udf.{}", name.text), name.span));
+            return Err(SqlError::unknown_function(
+                &format!("udf.{}", name.text),
+                name.span,
+            ));
         }
         if let Some(kind) = AggregateKind::from_name(&name.text) {
             return self.aggregate(kind, args, span);
@@ -103,16 +155,29 @@ impl Binder<'_> {
             return Err(SqlError::unknown_function(&name.text, name.span));
         };
         if function.rank_only {
-            let message = format!("The {} function is only allowed in the ORDER BY RANK clause.", function.name);
+            let message = format!(
+                "The {} function is only allowed in the ORDER BY RANK clause.",
+                function.name
+            );
             return Err(SqlError::new("SC2240", message, span));
         }
         if !function.takes(args.len()) {
-            return Err(SqlError::arity(function.name, function.min, function.max, span));
+            return Err(SqlError::arity(
+                function.name,
+                function.min,
+                function.max,
+                span,
+            ));
         }
         Ok(ExprKind::Call(function, self.list(args)?))
     }
 
-    fn aggregate(&mut self, kind: AggregateKind, args: &[ast::Expr], span: Span) -> Result<ExprKind, SqlError> {
+    fn aggregate(
+        &mut self,
+        kind: AggregateKind,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<ExprKind, SqlError> {
         let [argument] = args else {
             return Err(SqlError::arity(&kind.to_string(), 1, Some(1), span));
         };
@@ -135,10 +200,18 @@ impl Binder<'_> {
     }
 
     #[inline(never)]
-    fn subquery(&mut self, kind: SubqueryKind, query: &ast::Query, span: Span) -> Result<ExprKind, SqlError> {
+    fn subquery(
+        &mut self,
+        kind: SubqueryKind,
+        query: &ast::Query,
+        span: Span,
+    ) -> Result<ExprKind, SqlError> {
         if matches!(self.mode, Mode::Argument) {
             return Err(SqlError::nested_aggregate(span));
         }
-        Ok(ExprKind::Subquery(kind, Box::new(self.query(query, Place::Nested)?)))
+        Ok(ExprKind::Subquery(
+            kind,
+            Box::new(self.query(query, Place::Nested)?),
+        ))
     }
 }

@@ -1,21 +1,21 @@
 //! Computes what does not depend on a row, once.
 
-use crate::eval::{self, Ctx, Env};
+use super::Binder;
+use crate::eval;
+use crate::limits::FOLDED_BYTES_MAX;
 use crate::plan::{Expr, ExprKind};
 
-/// The expression, or the constant that it always is. What fails to evaluate is left as it is: it
-/// fails again, or never, when the query runs.
-pub(super) fn folded(expr: Expr) -> Expr {
-    if !is_constant(&expr) {
-        return expr;
-    }
-    let ctx = Ctx::new(Env::new(0));
-    match eval::eval(&ctx, &expr, None) {
-        Ok(value) => {
-            let value = value.into_owned();
-            Expr::new(ExprKind::Constant(value), expr.span)
+impl Binder<'_> {
+    /// The expression, or the constant that it always is. What fails to evaluate is left as it is: it
+    /// fails again, or never, when the query runs.
+    pub(super) fn folded(&self, expr: Expr) -> Expr {
+        if self.ctx.charged() > FOLDED_BYTES_MAX || !is_constant(&expr) {
+            return expr;
         }
-        Err(_) => expr,
+        match eval::eval(&self.ctx, &expr, None).and_then(|value| eval::own(&self.ctx, value)) {
+            Ok(value) => Expr::new(ExprKind::Constant(value), expr.span),
+            Err(_) => expr,
+        }
     }
 }
 
@@ -27,12 +27,18 @@ fn is_constant(expr: &Expr) -> bool {
         ExprKind::Constant(_) | ExprKind::Slot(_) | ExprKind::Subquery(..) => false,
         ExprKind::Member(base, _) => known(base),
         ExprKind::Unary(_, operand) => known(operand),
-        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Coalesce(a, b) => known(a) && known(b),
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Coalesce(a, b) => {
+            known(a) && known(b)
+        }
         ExprKind::Conditional(a, b, c) => known(a) && known(b) && known(c),
-        ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => items.iter().all(known),
+        ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => {
+            items.iter().all(known)
+        }
         ExprKind::Object(members) => members.iter().all(|(_, expr)| known(expr)),
         ExprKind::In { needle, list, .. } => known(needle) && list.iter().all(known),
-        ExprKind::Between { value, low, high, .. } => known(value) && known(low) && known(high),
+        ExprKind::Between {
+            value, low, high, ..
+        } => known(value) && known(low) && known(high),
         ExprKind::Like { value, pattern, .. } => known(value) && known(pattern),
         ExprKind::Call(function, args) => function.is_pure() && args.iter().all(known),
     }

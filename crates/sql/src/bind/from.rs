@@ -10,29 +10,52 @@ use crate::span::Span;
 
 impl Binder<'_> {
     /// Binds the sources in order; each sees the names of those before it.
-    pub(super) fn from(&mut self, sources: &[Source], place: Place) -> Result<Vec<BoundSource>, SqlError> {
+    pub(super) fn from(
+        &mut self,
+        sources: &[Source],
+        place: Place,
+    ) -> Result<Vec<BoundSource>, SqlError> {
         let own_names = self.scope.len();
         let mut bound = Vec::with_capacity(sources.len() + 1);
         for (index, source) in sources.iter().enumerate() {
             let reads_container = index == 0 && place != Place::Nested;
             match &source.collection {
                 Collection::Query(query) => {
-                    let query = self.query(query, if reads_container { Place::Feed } else { Place::Nested })?;
+                    let query = self.query(
+                        query,
+                        if reads_container {
+                            Place::Feed
+                        } else {
+                            Place::Nested
+                        },
+                    )?;
                     bound.push(self.subquery_source(source, query));
                 }
                 Collection::Path { root, steps } if reads_container => {
                     let container = self.new_slot();
                     self.origins.insert(container, Vec::new());
-                    bound.push(BoundSource { slot: container, kind: SourceKind::Container, iterates: false });
+                    bound.push(BoundSource {
+                        slot: container,
+                        kind: SourceKind::Container,
+                        iterates: false,
+                    });
                     if steps.is_empty() && !source.iterates {
-                        self.declare(own_names, Some(self::name_of(source, &root.text, steps)), container, source)?;
+                        self.declare(
+                            own_names,
+                            Some(self::name_of(source, &root.text, steps)),
+                            container,
+                            source,
+                        )?;
                     } else {
-                        bound.push(self.path_source(own_names, source, container, &root.text, steps)?);
+                        bound.push(
+                            self.path_source(own_names, source, container, &root.text, steps)?,
+                        );
                     }
                 }
                 Collection::Path { root, steps } => {
-                    let slot =
-                        self.find(&root.text).ok_or_else(|| SqlError::unresolved(&root.text, root.span))?;
+                    let slot = self
+                        .find(&root.text)
+                        .ok_or_else(|| SqlError::unresolved(&root.text, root.span))?;
                     if index > 0 && steps.is_empty() && !source.iterates {
                         return Err(self_join(source.span));
                     }
@@ -52,40 +75,61 @@ impl Binder<'_> {
         root_name: &Str,
         steps: &[Step],
     ) -> Result<BoundSource, SqlError> {
-        let expr = steps.iter().fold(Expr::new(ExprKind::Slot(root), source.span), |base, step| {
-            let kind = match step {
-                Step::Member(name) => ExprKind::Member(Box::new(base), name.clone()),
-                Step::Index(index) => {
-                    let index = ExprKind::Constant(Value::number(*index as f64));
-                    ExprKind::Index(Box::new(base), Box::new(Expr::new(index, source.span)))
-                }
-            };
-            Expr::new(kind, source.span)
-        });
+        let expr = steps.iter().fold(
+            Expr::new(ExprKind::Slot(root), source.span),
+            |base, step| {
+                let kind = match step {
+                    Step::Member(name) => ExprKind::Member(Box::new(base), name.clone()),
+                    Step::Index(index) => {
+                        let index = ExprKind::Constant(Value::number(*index as f64));
+                        ExprKind::Index(Box::new(base), Box::new(Expr::new(index, source.span)))
+                    }
+                };
+                Expr::new(kind, source.span)
+            },
+        );
         let slot = self.new_slot();
         if !source.iterates
-            && let Some(path) = self.path(&expr) {
-                self.origins.insert(slot, path);
-            }
+            && let Some(path) = self.path(&expr)
+        {
+            self.origins.insert(slot, path);
+        }
         let name = match (&source.alias, steps.last()) {
             (None, Some(Step::Index(_))) => None,
             _ => Some(name_of(source, root_name, steps)),
         };
         self.declare(own_names, name, slot, source)?;
-        Ok(BoundSource { slot, kind: SourceKind::Value(expr), iterates: source.iterates })
+        Ok(BoundSource {
+            slot,
+            kind: SourceKind::Value(expr),
+            iterates: source.iterates,
+        })
     }
 
     fn subquery_source(&mut self, source: &Source, query: BoundQuery) -> BoundSource {
         let slot = self.new_slot();
         // Rows that are whole parts of a document keep their path: it can be ordered and filtered by.
-        if query.grouping.is_none() && !source.iterates
-            && let Some(path) = single_value(&query.projection).and_then(|expr| self.path(expr)) {
-                self.origins.insert(slot, path);
-            }
-        self.scope.push(Alias { name: source.alias.as_ref().map(|alias| alias.text.clone()), slot });
+        if query.grouping.is_none()
+            && !source.iterates
+            && let Some(path) = single_value(&query.projection).and_then(|expr| self.path(expr))
+        {
+            self.origins.insert(slot, path);
+        }
+        self.scope.push(Alias {
+            name: source.alias.as_ref().map(|alias| alias.text.clone()),
+            slot,
+        });
         let query = Box::new(query);
-        let kind = if query.reads_container() { SourceKind::Feed(query) } else { SourceKind::Rows(query) };
-        BoundSource { slot, kind, iterates: source.iterates }
+        let kind = if query.reads_container() {
+            SourceKind::Feed(query)
+        } else {
+            SourceKind::Rows(query)
+        };
+        BoundSource {
+            slot,
+            kind,
+            iterates: source.iterates,
+        }
     }
 
     /// Brings a name into scope; one `FROM` clause may not say it twice.
@@ -96,11 +140,16 @@ impl Binder<'_> {
         slot: Slot,
         source: &Source,
     ) -> Result<(), SqlError> {
-        let taken = self.scope.iter().skip(own_names).any(|alias| name.is_some() && alias.name == name);
+        let taken = self
+            .scope
+            .iter()
+            .skip(own_names)
+            .any(|alias| name.is_some() && alias.name == name);
         if taken {
             let name = name.unwrap_or_default();
             // The service's code for this text is not known.
-            let message = format!("The input alias '{name}' is specified more than once in the FROM clause.");
+            let message =
+                format!("The input alias '{name}' is specified more than once in the FROM clause.");
             return Err(SqlError::new("SC2001", message, source.span));
         }
         self.scope.push(Alias { name, slot });
@@ -119,7 +168,11 @@ fn name_of(source: &Source, root: &Str, steps: &[Step]) -> Str {
 
 fn self_join(span: Span) -> SqlError {
     // The service's code for this text is not known.
-    SqlError::new("SC2001", "A self-join is not supported: JOIN must name a part of an earlier source.", span)
+    SqlError::new(
+        "SC2001",
+        "A self-join is not supported: JOIN must name a part of an earlier source.",
+        span,
+    )
 }
 
 impl Source {

@@ -56,17 +56,46 @@ impl Rewriter<'_> {
             ExprKind::Conditional(a, b, c) => {
                 ExprKind::Conditional(self.boxed(a)?, self.boxed(b)?, self.boxed(c)?)
             }
-            ExprKind::In { needle, list, negated } => {
-                ExprKind::In { needle: self.boxed(needle)?, list: self.list(list)?, negated }
+            ExprKind::In {
+                needle,
+                list,
+                set,
+                negated,
+            } => {
+                // What is constant stays what it is, and so does its set.
+                ExprKind::In {
+                    needle: self.boxed(needle)?,
+                    list: self.list(list)?,
+                    set,
+                    negated,
+                }
             }
-            ExprKind::Between { value, low, high, negated } => {
-                ExprKind::Between { value: self.boxed(value)?, low: self.boxed(low)?, high: self.boxed(high)?, negated }
-            }
-            ExprKind::Like { value, pattern, escape, negated } => {
-                ExprKind::Like { value: self.boxed(value)?, pattern: self.boxed(pattern)?, escape, negated }
-            }
+            ExprKind::Between {
+                value,
+                low,
+                high,
+                negated,
+            } => ExprKind::Between {
+                value: self.boxed(value)?,
+                low: self.boxed(low)?,
+                high: self.boxed(high)?,
+                negated,
+            },
+            ExprKind::Like {
+                value,
+                pattern,
+                escape,
+                negated,
+            } => ExprKind::Like {
+                value: self.boxed(value)?,
+                pattern: self.boxed(pattern)?,
+                escape,
+                negated,
+            },
             ExprKind::Call(function, args) => ExprKind::Call(function, self.list(args)?),
-            ExprKind::Subquery(kind, query) => ExprKind::Subquery(kind, Box::new(self.query(*query)?)),
+            ExprKind::Subquery(kind, query) => {
+                ExprKind::Subquery(kind, Box::new(self.query(*query)?))
+            }
         };
         Ok(Expr::new(kind, span))
     }
@@ -82,7 +111,10 @@ impl Rewriter<'_> {
     }
 
     fn members<N>(&self, members: Vec<(N, Expr)>) -> Result<Vec<(N, Expr)>, SqlError> {
-        members.into_iter().map(|(name, expr)| Ok((name, self.expr(expr)?))).collect()
+        members
+            .into_iter()
+            .map(|(name, expr)| Ok((name, self.expr(expr)?)))
+            .collect()
     }
 
     /// A subquery in the projection sees the group, not the row.
@@ -121,7 +153,8 @@ fn at(mut error: SqlError, name: &str, span: crate::span::Span) -> SqlError {
 
 /// Whether two expressions always have the same value.
 fn same(a: &Expr, b: &Expr) -> bool {
-    let all = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
+    let all =
+        |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b));
     match (&a.kind, &b.kind) {
         (ExprKind::Constant(a), ExprKind::Constant(b)) => deep_equal(a, b),
         (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
@@ -133,10 +166,16 @@ fn same(a: &Expr, b: &Expr) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|((n, a), (m, b))| n == m && same(a, b))
         }
         (ExprKind::Unary(x, a), ExprKind::Unary(y, b)) => x == y && same(a, b),
-        (ExprKind::Binary(x, a, c), ExprKind::Binary(y, b, d)) => x == y && same(a, b) && same(c, d),
+        (ExprKind::Binary(x, a, c), ExprKind::Binary(y, b, d)) => {
+            x == y && same(a, b) && same(c, d)
+        }
         (ExprKind::Coalesce(a, c), ExprKind::Coalesce(b, d)) => same(a, b) && same(c, d),
-        (ExprKind::Conditional(a, c, e), ExprKind::Conditional(b, d, f)) => same(a, b) && same(c, d) && same(e, f),
-        (ExprKind::Call(f, a), ExprKind::Call(g, b)) => f.name == g.name && f.is_pure() && all(a, b),
+        (ExprKind::Conditional(a, c, e), ExprKind::Conditional(b, d, f)) => {
+            same(a, b) && same(c, d) && same(e, f)
+        }
+        (ExprKind::Call(f, a), ExprKind::Call(g, b)) => {
+            f.name == g.name && f.is_pure() && all(a, b)
+        }
         // The remaining forms are rare as group keys; taking them for different is safe.
         _ => false,
     }

@@ -6,6 +6,7 @@ mod fold;
 mod from;
 mod group;
 mod paths;
+mod rank;
 
 use std::collections::HashMap;
 
@@ -13,6 +14,8 @@ use lapsedb_value::{Str, Value};
 
 use crate::ast;
 use crate::error::SqlError;
+use crate::eval::{Ctx, Env};
+use crate::limits::GROUP_KEYS_MAX;
 use crate::params::Params;
 use crate::plan::{AggregateKind, BoundQuery, Expr, Grouping, Projection, Slot, Step};
 use crate::span::Span;
@@ -20,8 +23,19 @@ use crate::span::Span;
 pub(crate) use paths::Origins;
 
 /// Resolves a query against its parameters.
-pub(crate) fn bind_query(query: &ast::Query, params: &Params) -> Result<(BoundQuery, Origins), SqlError> {
-    let mut binder = Binder { params, scope: Vec::new(), slots: 0, origins: HashMap::new(), mode: Mode::Rows };
+pub(crate) fn bind_query(
+    query: &ast::Query,
+    params: &Params,
+) -> Result<(BoundQuery, Origins), SqlError> {
+    let ctx = Ctx::new(Env::new(0));
+    let mut binder = Binder {
+        params,
+        ctx,
+        scope: Vec::new(),
+        slots: 0,
+        origins: HashMap::new(),
+        mode: Mode::Rows,
+    };
     let bound = binder.query(query, Place::Outermost)?;
     Ok((bound, Origins(binder.origins)))
 }
@@ -55,6 +69,8 @@ enum Mode {
 
 struct Binder<'p> {
     params: &'p Params,
+    /// What constants are computed with.
+    ctx: Ctx<'p>,
     scope: Vec<Alias>,
     slots: u32,
     /// The document path that an alias stands for, where it does.
@@ -70,13 +86,19 @@ impl Binder<'_> {
     }
 
     fn find(&self, name: &str) -> Option<Slot> {
-        self.scope.iter().rev().find(|alias| alias.name.as_deref() == Some(name)).map(|alias| alias.slot)
+        self.scope
+            .iter()
+            .rev()
+            .find(|alias| alias.name.as_deref() == Some(name))
+            .map(|alias| alias.slot)
     }
 
     /// The alias of a variable, for messages.
     fn name_of(&self, slot: Slot) -> Str {
         let alias = self.scope.iter().find(|alias| alias.slot == slot);
-        alias.and_then(|alias| alias.name.clone()).unwrap_or_default()
+        alias
+            .and_then(|alias| alias.name.clone())
+            .unwrap_or_default()
     }
 
     fn parameter(&self, name: &str, span: Span) -> Result<Value, SqlError> {
@@ -103,8 +125,22 @@ impl Binder<'_> {
         let first_own_slot = Slot(self.slots);
         let sources = self.from(&query.from, place)?;
         let row_slots = first_own_slot..Slot(self.slots);
-        let filter = query.filter.as_ref().map(|filter| self.expr(filter)).transpose()?;
-        let keys = query.group_by.iter().map(|key| self.expr(key)).collect::<Result<Vec<_>, _>>()?;
+        let filter = query
+            .filter
+            .as_ref()
+            .map(|filter| self.expr(filter))
+            .transpose()?;
+        if query.group_by.len() > GROUP_KEYS_MAX {
+            return Err(SqlError::too_complex(
+                "it groups by more than 1000 expressions",
+                query.span,
+            ));
+        }
+        let keys = query
+            .group_by
+            .iter()
+            .map(|key| self.expr(key))
+            .collect::<Result<Vec<_>, _>>()?;
 
         self.mode = Mode::Gathering(Vec::new());
         let projection = self.projection(query, &sources)?;
@@ -113,17 +149,29 @@ impl Binder<'_> {
             Mode::Rows | Mode::Argument => Vec::new(),
         };
         let order = self.order(query)?;
+        let rank = self.rank(query, keys.is_empty() && aggregates.is_empty())?;
         let (projection, grouping) = if keys.is_empty() && aggregates.is_empty() {
             (projection, None)
         } else {
-            let keys: Vec<(Slot, Expr)> = keys.into_iter().map(|key| (self.new_slot(), key)).collect();
+            let keys: Vec<(Slot, Expr)> =
+                keys.into_iter().map(|key| (self.new_slot(), key)).collect();
             let name = |slot| self.name_of(slot);
             let projection = group::rewrite(projection, &keys, &row_slots, &name)?;
             (projection, Some(Grouping { keys, aggregates }))
         };
         let (offset, limit) = self.window(query)?;
         let distinct = query.select.distinct;
-        Ok(BoundQuery { sources, filter, grouping, projection, order, distinct, offset, limit })
+        Ok(BoundQuery {
+            sources,
+            filter,
+            grouping,
+            projection,
+            order,
+            rank,
+            distinct,
+            offset,
+            limit,
+        })
     }
 }
 
@@ -133,12 +181,24 @@ fn refuse_in_subquery(query: &ast::Query) -> Result<(), SqlError> {
         return Err(SqlError::not_in_subquery("SC2203", "'TOP'", query.span));
     }
     if let Some(window) = &query.window {
-        return Err(SqlError::not_in_subquery("SC2204", "'OFFSET LIMIT' clause", window.span));
+        return Err(SqlError::not_in_subquery(
+            "SC2204",
+            "'OFFSET LIMIT' clause",
+            window.span,
+        ));
     }
     match &query.order_by {
         ast::OrderBy::None => Ok(()),
-        ast::OrderBy::Items(_) => Err(SqlError::not_in_subquery("SC2202", "'ORDER BY'", query.span)),
-        ast::OrderBy::Rank(_, span) => Err(SqlError::not_in_subquery("SC2228", "The ORDER BY RANK clause", *span)),
+        ast::OrderBy::Items(_) => Err(SqlError::not_in_subquery(
+            "SC2202",
+            "'ORDER BY'",
+            query.span,
+        )),
+        ast::OrderBy::Rank(_, span) => Err(SqlError::not_in_subquery(
+            "SC2228",
+            "The ORDER BY RANK clause",
+            *span,
+        )),
     }
 }
 

@@ -9,8 +9,8 @@ use regex::{Regex, RegexBuilder};
 use super::weight;
 use crate::error::SqlError;
 use crate::limits::{
-    BUFFERED_BYTES_MAX, BUFFERED_ROWS_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, INTERRUPT_STEPS, REGEX_BYTES_MAX,
-    REGEXES_MAX,
+    BUFFERED_BYTES_MAX, BUFFERED_ROWS_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, INTERRUPT_STEPS,
+    REGEX_BYTES_MAX, REGEXES_MAX,
 };
 
 /// What a query may know of the world around it.
@@ -27,7 +27,11 @@ pub struct Env<'a> {
 impl<'a> Env<'a> {
     /// The world at that time.
     pub fn new(now_ms: i64) -> Env<'a> {
-        Env { now_ms, seed: now_ms as u64, interrupt: None }
+        Env {
+            now_ms,
+            seed: now_ms as u64,
+            interrupt: None,
+        }
     }
 
     /// The same with another start for `RAND`.
@@ -37,7 +41,10 @@ impl<'a> Env<'a> {
 
     /// The same with a way to stop the query.
     pub fn with_interrupt(self, interrupt: &'a (dyn Fn() -> bool + Sync + 'a)) -> Env<'a> {
-        Env { interrupt: Some(interrupt), ..self }
+        Env {
+            interrupt: Some(interrupt),
+            ..self
+        }
     }
 }
 
@@ -45,6 +52,7 @@ impl<'a> Env<'a> {
 pub(crate) struct Ctx<'e> {
     env: Env<'e>,
     steps: Cell<u64>,
+    document_end: Cell<u64>,
     bytes: Cell<u64>,
     buffered_rows: Cell<u64>,
     buffered_bytes: Cell<u64>,
@@ -57,6 +65,7 @@ impl<'e> Ctx<'e> {
         Ctx {
             env,
             steps: Cell::new(0),
+            document_end: Cell::new(DOCUMENT_STEPS_MAX),
             bytes: Cell::new(0),
             buffered_rows: Cell::new(0),
             buffered_bytes: Cell::new(0),
@@ -72,7 +81,7 @@ impl<'e> Ctx<'e> {
 
     /// The next document has its own budget.
     pub(crate) fn next_document(&self) {
-        self.steps.set(0);
+        self.document_end.set(self.steps.get() + DOCUMENT_STEPS_MAX);
         self.bytes.set(0);
     }
 
@@ -80,12 +89,16 @@ impl<'e> Ctx<'e> {
     pub(crate) fn step(&self) -> Result<(), SqlError> {
         let steps = self.steps.get() + 1;
         self.steps.set(steps);
-        if steps.is_multiple_of(INTERRUPT_STEPS) { self.look_up(steps) } else { Ok(()) }
+        if steps.is_multiple_of(INTERRUPT_STEPS) {
+            self.look_up(steps)
+        } else {
+            Ok(())
+        }
     }
 
     #[cold]
     fn look_up(&self, steps: u64) -> Result<(), SqlError> {
-        if steps > DOCUMENT_STEPS_MAX {
+        if steps > self.document_end.get() {
             return Err(SqlError::work());
         }
         match self.env.interrupt {
@@ -98,7 +111,16 @@ impl<'e> Ctx<'e> {
     pub(crate) fn charge(&self, bytes: u64) -> Result<(), SqlError> {
         let total = self.bytes.get().saturating_add(bytes);
         self.bytes.set(total);
-        if total > DOCUMENT_BYTES_MAX { Err(SqlError::work()) } else { Ok(()) }
+        if total > DOCUMENT_BYTES_MAX {
+            Err(SqlError::work())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Bytes counted for the current document so far.
+    pub(crate) fn charged(&self) -> u64 {
+        self.bytes.get()
     }
 
     /// Counts a value just made.
@@ -116,13 +138,19 @@ impl<'e> Ctx<'e> {
         let bytes = self.buffered_bytes.get().saturating_add(bytes);
         self.buffered_rows.set(rows);
         self.buffered_bytes.set(bytes);
-        if rows > BUFFERED_ROWS_MAX || bytes > BUFFERED_BYTES_MAX { Err(SqlError::memory()) } else { Ok(()) }
+        if rows > BUFFERED_ROWS_MAX || bytes > BUFFERED_BYTES_MAX {
+            Err(SqlError::memory())
+        } else {
+            Ok(())
+        }
     }
 
     /// Rows kept so far are gone.
     pub(crate) fn release(&self, rows: u64, bytes: u64) {
-        self.buffered_rows.set(self.buffered_rows.get().saturating_sub(rows));
-        self.buffered_bytes.set(self.buffered_bytes.get().saturating_sub(bytes));
+        self.buffered_rows
+            .set(self.buffered_rows.get().saturating_sub(rows));
+        self.buffered_bytes
+            .set(self.buffered_bytes.get().saturating_sub(bytes));
     }
 
     /// What is kept now, to be given to [`Ctx::forget_since`].
@@ -155,7 +183,11 @@ impl<'e> Ctx<'e> {
         }
         let (flags, escape, regex) = match dialect {
             Dialect::Regex(flags) => (Some(flags.to_owned()), None, compile(pattern, flags)),
-            Dialect::Like(escape) => (None, escape, compile(&super::like::translate(pattern, escape), "s")),
+            Dialect::Like(escape) => (
+                None,
+                escape,
+                compile(&super::like::translate(pattern, escape), "s"),
+            ),
         };
         let regex = regex.map(Arc::new);
         let mut regexes = self.regexes.borrow_mut();
@@ -163,7 +195,12 @@ impl<'e> Ctx<'e> {
             // Patterns that come from documents would fill the memory; they are compiled anew.
             regexes.clear();
         }
-        regexes.push(Compiled { pattern: pattern.to_owned(), flags, escape, regex: regex.clone() });
+        regexes.push(Compiled {
+            pattern: pattern.to_owned(),
+            flags,
+            escape,
+            regex: regex.clone(),
+        });
         regex
     }
 }

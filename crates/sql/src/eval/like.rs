@@ -16,7 +16,10 @@ pub(super) fn matches(
     let regex = ctx.regex(pattern, Dialect::Like(escape));
     match regex {
         Some(regex) => Ok(regex.is_match(text)),
-        None => Err(SqlError::too_complex("the pattern of LIKE is too large", span)),
+        None => Err(SqlError::too_complex(
+            "the pattern of LIKE is too large",
+            span,
+        )),
     }
 }
 
@@ -83,5 +86,9 @@ fn class(pattern: &str) -> Option<(String, &str)> {
 
 /// Written by code point, so that no character has a meaning of its own.
 fn range(low: char, high: char, class: &mut String) {
-    class.push_str(&format!("\\x{{{:x}}}-\\x{{{:x}}}", u32::from(low), u32::from(high)));
+    class.push_str(&format!(
+        "\\x{{{:x}}}-\\x{{{:x}}}",
+        u32::from(low),
+        u32::from(high)
+    ));
 }

@@ -23,6 +23,7 @@ pub(crate) use sources::{rows, values};
 pub(crate) use weight::weight;
 
 use crate::ast::{SubqueryKind, UnaryOp};
+use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
 use crate::exec::Pipeline;
 use crate::functions::{Call, Function};
@@ -33,7 +34,11 @@ use crate::span::Span;
 pub(crate) type Found<'a> = Cow<'a, Value>;
 
 /// The value of the expression where the variables are those of the scope.
-pub(crate) fn eval<'a>(ctx: &'a Ctx<'_>, expr: &'a Expr, scope: ScopeRef<'a>) -> Result<Found<'a>, SqlError> {
+pub(crate) fn eval<'a>(
+    ctx: &'a Ctx<'_>,
+    expr: &'a Expr,
+    scope: ScopeRef<'a>,
+) -> Result<Found<'a>, SqlError> {
     ctx.step()?;
     match &expr.kind {
         ExprKind::Constant(value) => Ok(Cow::Borrowed(value)),
@@ -49,7 +54,8 @@ pub(crate) fn eval<'a>(ctx: &'a Ctx<'_>, expr: &'a Expr, scope: ScopeRef<'a>) ->
         ExprKind::Binary(op, left, right) => {
             let left = eval(ctx, left, scope)?;
             let right = eval(ctx, right, scope)?;
-            ctx.made(operators::binary(*op, &left, &right)).map(Cow::Owned)
+            ctx.made(operators::binary(*op, &left, &right))
+                .map(Cow::Owned)
         }
         ExprKind::And(terms) => junction(ctx, terms, scope, false),
         ExprKind::Or(terms) => junction(ctx, terms, scope, true),
@@ -57,14 +63,31 @@ pub(crate) fn eval<'a>(ctx: &'a Ctx<'_>, expr: &'a Expr, scope: ScopeRef<'a>) ->
             value if value.is_undefined() => eval(ctx, right, scope),
             value => Ok(value),
         },
-        ExprKind::Conditional(condition, then, otherwise) => match eval(ctx, condition, scope)?.as_bool() {
-            Some(true) => eval(ctx, then, scope),
-            Some(false) => eval(ctx, otherwise, scope),
-            None => Ok(undefined()),
-        },
-        ExprKind::In { needle, list, negated } => in_list(ctx, needle, list, *negated, scope),
-        ExprKind::Between { value, low, high, negated } => between(ctx, [value, low, high], *negated, scope),
-        ExprKind::Like { value, pattern, escape, negated } => {
+        ExprKind::Conditional(condition, then, otherwise) => {
+            match eval(ctx, condition, scope)?.as_bool() {
+                Some(true) => eval(ctx, then, scope),
+                Some(false) => eval(ctx, otherwise, scope),
+                None => Ok(undefined()),
+            }
+        }
+        ExprKind::In {
+            needle,
+            list,
+            set,
+            negated,
+        } => in_list(ctx, needle, (list, set.as_ref()), *negated, scope),
+        ExprKind::Between {
+            value,
+            low,
+            high,
+            negated,
+        } => between(ctx, [value, low, high], *negated, scope),
+        ExprKind::Like {
+            value,
+            pattern,
+            escape,
+            negated,
+        } => {
             let value = eval(ctx, value, scope)?;
             let pattern = eval(ctx, pattern, scope)?;
             like(ctx, &value, &pattern, *escape, *negated, expr.span)
@@ -101,7 +124,9 @@ fn truth<'a>(truth: bool) -> Found<'a> {
 fn member<'a>(base: Found<'a>, name: &str) -> Found<'a> {
     match base {
         Cow::Borrowed(value) => Cow::Borrowed(value.get(name)),
-        Cow::Owned(Value::Object(mut object)) => Cow::Owned(object.remove(name).unwrap_or_default()),
+        Cow::Owned(Value::Object(mut object)) => {
+            Cow::Owned(object.remove(name).unwrap_or_default())
+        }
         Cow::Owned(_) => undefined(),
     }
 }
@@ -122,8 +147,12 @@ fn index_into<'a>(
         return Ok(undefined());
     };
     Ok(match base {
-        Cow::Borrowed(Value::Array(items)) => items.get(index).map_or_else(undefined, Cow::Borrowed),
-        Cow::Owned(Value::Array(mut items)) if index < items.len() => Cow::Owned(items.swap_remove(index)),
+        Cow::Borrowed(Value::Array(items)) => {
+            items.get(index).map_or_else(undefined, Cow::Borrowed)
+        }
+        Cow::Owned(Value::Array(mut items)) if index < items.len() => {
+            Cow::Owned(items.swap_remove(index))
+        }
         Cow::Borrowed(_) | Cow::Owned(_) => undefined(),
     })
 }
@@ -141,7 +170,11 @@ fn array(ctx: &Ctx<'_>, items: &[Expr], scope: ScopeRef<'_>) -> Result<Value, Sq
 }
 
 #[inline(never)]
-pub(crate) fn object(ctx: &Ctx<'_>, members: &[(Str, Expr)], scope: ScopeRef<'_>) -> Result<Value, SqlError> {
+pub(crate) fn object(
+    ctx: &Ctx<'_>,
+    members: &[(Str, Expr)],
+    scope: ScopeRef<'_>,
+) -> Result<Value, SqlError> {
     let mut object = Object::with_capacity(members.len());
     for (name, expr) in members {
         let value = own(ctx, eval(ctx, expr, scope)?)?;
@@ -154,12 +187,16 @@ pub(crate) fn object(ctx: &Ctx<'_>, members: &[(Str, Expr)], scope: ScopeRef<'_>
 
 fn unary(op: UnaryOp, operand: &Value) -> Value {
     match op {
-        UnaryOp::Not => operand.as_bool().map_or(Value::Undefined, |truth| Value::Bool(!truth)),
-        UnaryOp::Minus => operand.as_f64().map_or(Value::Undefined, |n| Value::number(-n)),
+        UnaryOp::Not => operand
+            .as_bool()
+            .map_or(Value::Undefined, |truth| Value::Bool(!truth)),
+        UnaryOp::Minus => operand
+            .as_f64()
+            .map_or(Value::Undefined, |n| Value::number(-n)),
         UnaryOp::Plus => operand.as_f64().map_or(Value::Undefined, Value::number),
-        UnaryOp::BitNot => {
-            operand.as_f64().map_or(Value::Undefined, |n| Value::Int32(!operators::to_int32(n)))
-        }
+        UnaryOp::BitNot => operand
+            .as_f64()
+            .map_or(Value::Undefined, |n| Value::Int32(!operators::to_int32(n))),
     }
 }
 
@@ -179,20 +216,27 @@ fn junction<'a>(
             None => decided = false,
         }
     }
-    Ok(if decided { truth(!decisive) } else { undefined() })
+    Ok(if decided {
+        truth(!decisive)
+    } else {
+        undefined()
+    })
 }
 
 #[inline(never)]
 fn in_list<'a>(
     ctx: &'a Ctx<'_>,
     needle: &'a Expr,
-    list: &'a [Expr],
+    (list, set): (&'a [Expr], Option<&'a ConstantSet>),
     negated: bool,
     scope: ScopeRef<'a>,
 ) -> Result<Found<'a>, SqlError> {
     let needle = eval(ctx, needle, scope)?;
     if needle.is_undefined() {
         return Ok(undefined());
+    }
+    if let Some(set) = set {
+        return Ok(truth(set.contains(list, &needle) != negated));
     }
     for item in list {
         let item = eval(ctx, item, scope)?;
@@ -234,7 +278,9 @@ fn like<'a>(
     let (Some(text), Some(pattern)) = (value.as_str(), pattern.as_str()) else {
         return Ok(undefined());
     };
-    Ok(truth(like::matches(ctx, text, pattern, escape, span)? != negated))
+    Ok(truth(
+        like::matches(ctx, text, pattern, escape, span)? != negated,
+    ))
 }
 
 #[inline(never)]
@@ -244,7 +290,10 @@ fn call<'a>(
     args: &'a [Expr],
     scope: ScopeRef<'a>,
 ) -> Result<Found<'a>, SqlError> {
-    let args = args.iter().map(|arg| eval(ctx, arg, scope)).collect::<Result<Vec<_>, _>>()?;
+    let args = args
+        .iter()
+        .map(|arg| eval(ctx, arg, scope))
+        .collect::<Result<Vec<_>, _>>()?;
     let value = match function.call {
         Call::Plain(run) => run(&args),
         Call::Context(run) => run(ctx, &args)?,

@@ -19,9 +19,9 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> Value {
         BinaryOp::ShiftLeft => bits(a, b, |x, y| x.wrapping_shl(y as u32)),
         BinaryOp::ShiftRight => bits(a, b, |x, y| x.wrapping_shr(y as u32)),
         BinaryOp::ShiftRightZero => match (a.as_f64(), b.as_f64()) {
-            (Some(x), Some(y)) => {
-                Value::number(f64::from((to_int32(x) as u32).wrapping_shr(to_int32(y) as u32)))
-            }
+            (Some(x), Some(y)) => Value::number(f64::from(
+                (to_int32(x) as u32).wrapping_shr(to_int32(y) as u32),
+            )),
             _ => Value::Undefined,
         },
         BinaryOp::BitAnd => bits(a, b, |x, y| x & y),
@@ -50,7 +50,9 @@ pub(super) fn to_int32(n: f64) -> i32 {
 /// The order of two values that can be ordered: both null, boolean, number or string.
 pub(super) fn comparable(a: &Value, b: &Value) -> Option<Ordering> {
     let alike = match (a, b) {
-        (Value::Null, Value::Null) | (Value::Bool(_), Value::Bool(_)) | (Value::String(_), Value::String(_)) => true,
+        (Value::Null, Value::Null)
+        | (Value::Bool(_), Value::Bool(_))
+        | (Value::String(_), Value::String(_)) => true,
         _ => a.is_number() && b.is_number(),
     };
     alike.then(|| compare_sql(a, b))

@@ -24,12 +24,18 @@ enum Frame<'a> {
 impl<'a> Scope<'a> {
     /// One more variable.
     pub(crate) fn one(slot: Slot, value: &'a Value, outer: ScopeRef<'a>) -> Scope<'a> {
-        Scope { frame: Frame::One(slot, value), outer }
+        Scope {
+            frame: Frame::One(slot, value),
+            outer,
+        }
     }
 
     /// Many more variables, sorted by slot.
     pub(crate) fn many(variables: &'a [(Slot, &'a Value)], outer: ScopeRef<'a>) -> Scope<'a> {
-        Scope { frame: Frame::Many(variables), outer }
+        Scope {
+            frame: Frame::Many(variables),
+            outer,
+        }
     }
 }
 
@@ -40,7 +46,9 @@ pub(super) fn find<'a>(mut scope: ScopeRef<'a>, slot: Slot) -> &'a Value {
             Frame::One(known, value) if known == slot => return value,
             Frame::One(..) => {}
             Frame::Many(variables) => {
-                let found = variables.binary_search_by_key(&slot, |(known, _)| *known).ok();
+                let found = variables
+                    .binary_search_by_key(&slot, |(known, _)| *known)
+                    .ok();
                 if let Some((_, value)) = found.and_then(|at| variables.get(at)) {
                     return value;
                 }

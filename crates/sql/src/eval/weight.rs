@@ -13,7 +13,10 @@ pub(crate) fn weight(value: &Value) -> u64 {
     let owned = match value {
         Value::String(text) | Value::Code(text) | Value::Symbol(text) => text.len() as u64,
         Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(object) => object.iter().map(|(name, value)| name.len() as u64 + NAME_BYTES + weight(value)).sum(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(name, value)| name.len() as u64 + NAME_BYTES + weight(value))
+            .sum(),
         Value::Binary { bytes, .. } => bytes.len() as u64,
         _ => 0,
     };

@@ -20,7 +20,11 @@ pub(super) enum Aggregate {
     /// Likewise, with the number of values.
     Avg(Option<f64>, u64),
     /// The smallest or largest value, until an array or object spoils it.
-    Extreme { wanted: Ordering, best: Option<Value>, spoiled: bool },
+    Extreme {
+        wanted: Ordering,
+        best: Option<Value>,
+        spoiled: bool,
+    },
     List(Vec<Value>),
     Set(Vec<Value>, HashSet<Key>),
 }
@@ -32,8 +36,16 @@ impl Aggregate {
             AggregateKind::CountIf => Aggregate::CountIf(0),
             AggregateKind::Sum => Aggregate::Sum(Some(0.0)),
             AggregateKind::Avg => Aggregate::Avg(Some(0.0), 0),
-            AggregateKind::Min => Aggregate::Extreme { wanted: Ordering::Less, best: None, spoiled: false },
-            AggregateKind::Max => Aggregate::Extreme { wanted: Ordering::Greater, best: None, spoiled: false },
+            AggregateKind::Min => Aggregate::Extreme {
+                wanted: Ordering::Less,
+                best: None,
+                spoiled: false,
+            },
+            AggregateKind::Max => Aggregate::Extreme {
+                wanted: Ordering::Greater,
+                best: None,
+                spoiled: false,
+            },
             AggregateKind::MakeList => Aggregate::List(Vec::new()),
             AggregateKind::MakeSet => Aggregate::Set(Vec::new(), HashSet::new()),
         }
@@ -52,10 +64,17 @@ impl Aggregate {
                 *sum = plus(*sum, &value);
                 *count += 1;
             }
-            Aggregate::Extreme { wanted, best, spoiled } => {
+            Aggregate::Extreme {
+                wanted,
+                best,
+                spoiled,
+            } => {
                 if !is_primitive(&value) {
                     *spoiled = true;
-                } else if best.as_ref().is_none_or(|best| compare_sql(&value, best) == *wanted) {
+                } else if best
+                    .as_ref()
+                    .is_none_or(|best| compare_sql(&value, best) == *wanted)
+                {
                     *best = Some(own(ctx, value)?);
                 }
             }

@@ -28,7 +28,11 @@ pub struct Executor<'a> {
 impl<'a> Executor<'a> {
     /// An execution from the start.
     pub fn new(bound: &'a Bound, env: Env<'a>) -> Executor<'a> {
-        Executor { bound, ctx: Ctx::new(env), pipeline: Pipeline::new(bound.query()) }
+        Executor {
+            bound,
+            ctx: Ctx::new(env),
+            pipeline: Pipeline::new(bound.query()),
+        }
     }
 
     /// An execution that goes on where another one of the same streaming query stopped.
@@ -57,7 +61,11 @@ impl<'a> Executor<'a> {
         let query = self.bound.query();
         match (&query.filter, query.sources.as_slice()) {
             (Some(filter), [source]) if matches!(source.kind, SourceKind::Container) => {
-                eval::holds(&self.ctx, filter, Some(&Scope::one(source.slot, document, None)))
+                eval::holds(
+                    &self.ctx,
+                    filter,
+                    Some(&Scope::one(source.slot, document, None)),
+                )
             }
             _ => Ok(true),
         }

@@ -24,7 +24,11 @@ pub(super) type Group = Vec<Value>;
 
 impl<'q> Groups<'q> {
     pub(super) fn new(grouping: &'q Grouping) -> Groups<'q> {
-        let mut groups = Groups { grouping, index: HashMap::new(), states: Vec::new() };
+        let mut groups = Groups {
+            grouping,
+            index: HashMap::new(),
+            states: Vec::new(),
+        };
         if grouping.keys.is_empty() {
             // Without keys there is one group even if no row ever comes.
             groups.index.insert(Key(Vec::new()), 0);
@@ -34,7 +38,11 @@ impl<'q> Groups<'q> {
     }
 
     fn fresh(&self) -> Vec<Aggregate> {
-        self.grouping.aggregates.iter().map(|(_, kind, _)| Aggregate::new(*kind)).collect()
+        self.grouping
+            .aggregates
+            .iter()
+            .map(|(_, kind, _)| Aggregate::new(*kind))
+            .collect()
     }
 
     /// Takes one row.
@@ -47,7 +55,10 @@ impl<'q> Groups<'q> {
         let at = match self.index.get(&key) {
             Some(at) => *at,
             None => {
-                ctx.keep(key.0.iter().map(weight).sum::<u64>() + 64 * (1 + self.grouping.aggregates.len() as u64))?;
+                ctx.keep(
+                    key.0.iter().map(weight).sum::<u64>()
+                        + 64 * (1 + self.grouping.aggregates.len() as u64),
+                )?;
                 let at = self.states.len();
                 self.index.insert(key, at);
                 self.states.push(self.fresh());
@@ -65,17 +76,30 @@ impl<'q> Groups<'q> {
 
     /// All groups, sorted by their keys: the order does not depend on where documents lie.
     pub(super) fn finish(self) -> Vec<Group> {
-        let mut keys: Vec<(usize, Key)> = self.index.into_iter().map(|(key, at)| (at, key)).collect();
+        let mut keys: Vec<(usize, Key)> =
+            self.index.into_iter().map(|(key, at)| (at, key)).collect();
         keys.sort_unstable_by_key(|(at, _)| *at);
-        let mut groups: Vec<(Key, Vec<Aggregate>)> =
-            keys.into_iter().map(|(_, key)| key).zip(self.states).collect();
+        let mut groups: Vec<(Key, Vec<Aggregate>)> = keys
+            .into_iter()
+            .map(|(_, key)| key)
+            .zip(self.states)
+            .collect();
         groups.sort_by(|(a, _), (b, _)| {
-            let unequal = a.0.iter().zip(&b.0).map(|(a, b)| compare_sql(a, b)).find(|order| order.is_ne());
+            let unequal =
+                a.0.iter()
+                    .zip(&b.0)
+                    .map(|(a, b)| compare_sql(a, b))
+                    .find(|order| order.is_ne());
             unequal.unwrap_or(Ordering::Equal)
         });
         groups
             .into_iter()
-            .map(|(key, states)| key.0.into_iter().chain(states.into_iter().map(Aggregate::finish)).collect())
+            .map(|(key, states)| {
+                key.0
+                    .into_iter()
+                    .chain(states.into_iter().map(Aggregate::finish))
+                    .collect()
+            })
             .collect()
     }
 }

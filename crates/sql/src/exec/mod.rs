@@ -5,6 +5,7 @@ mod executor;
 mod group;
 mod key;
 mod pipeline;
+mod rank;
 mod sort;
 
 pub use executor::{Executor, Progress};

@@ -6,6 +6,7 @@ use lapsedb_value::Value;
 
 use super::Key;
 use super::group::{Group, Groups};
+use super::rank::Ranker;
 use super::sort::Sorter;
 use crate::error::SqlError;
 use crate::eval::{self, Ctx, Flow, Scope, ScopeRef, own, weight};
@@ -26,6 +27,7 @@ pub(crate) struct Pipeline<'q> {
 enum Stage<'q> {
     Straight,
     Sorted(Sorter<'q>),
+    Ranked(Ranker<'q>),
     Grouped(Groups<'q>),
 }
 
@@ -46,12 +48,16 @@ impl<'q> Pipeline<'q> {
             SourceKind::Feed(inner) => Some(Box::new(Pipeline::new(inner))),
             SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_) => None,
         });
-        let stage = match &query.grouping {
-            Some(grouping) => Stage::Grouped(Groups::new(grouping)),
-            None if query.order.is_empty() => Stage::Straight,
-            None => {
+        let stage = match (&query.grouping, &query.rank) {
+            (Some(grouping), _) => Stage::Grouped(Groups::new(grouping)),
+            (None, Some(rank)) => Stage::Ranked(Ranker::new(rank)),
+            (None, None) if query.order.is_empty() => Stage::Straight,
+            (None, None) => {
                 let wanted = query.limit.map(|limit| limit.saturating_add(query.offset));
-                Stage::Sorted(Sorter::new(&query.order, if query.distinct { None } else { wanted }))
+                Stage::Sorted(Sorter::new(
+                    &query.order,
+                    if query.distinct { None } else { wanted },
+                ))
             }
         };
         let out = Output {
@@ -62,7 +68,13 @@ impl<'q> Pipeline<'q> {
             limit: query.limit,
             rows: Vec::new(),
         };
-        Pipeline { query, feed, stage, out, nested: false }
+        Pipeline {
+            query,
+            feed,
+            stage,
+            out,
+            nested: false,
+        }
     }
 
     /// All rows of a subquery over the current row, or the first ones if that is enough.
@@ -79,7 +91,9 @@ impl<'q> Pipeline<'q> {
             (Some(limit), Some(enough)) => Some(limit.min(enough)),
             (limit, enough) => limit.or(enough),
         };
-        eval::rows(ctx, &query.sources, scope, &mut |scope| pipeline.row(ctx, scope))?;
+        eval::rows(ctx, &query.sources, scope, &mut |scope| {
+            pipeline.row(ctx, scope)
+        })?;
         let rows = pipeline.finish_in(ctx, scope)?;
         ctx.forget_since(kept);
         Ok(rows)
@@ -130,7 +144,11 @@ impl<'q> Pipeline<'q> {
             Some(filter) => eval::holds(ctx, filter, Some(&scope))?,
             None => true,
         };
-        if kept { self.out.emit(ctx, document) } else { Ok(Flow::More) }
+        if kept {
+            self.out.emit(ctx, document)
+        } else {
+            Ok(Flow::More)
+        }
     }
 
     /// Takes rows of the subquery that feeds this query.
@@ -142,7 +160,9 @@ impl<'q> Pipeline<'q> {
         rows: Vec<Value>,
     ) -> Result<Flow, SqlError> {
         for row in rows {
-            let flow = eval::values(ctx, source, &row, rest, None, &mut |scope| self.row(ctx, scope))?;
+            let flow = eval::values(ctx, source, &row, rest, None, &mut |scope| {
+                self.row(ctx, scope)
+            })?;
             if flow == Flow::Done {
                 return Ok(flow);
             }
@@ -153,9 +173,10 @@ impl<'q> Pipeline<'q> {
     /// Takes one row of the sources.
     fn row(&mut self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<Flow, SqlError> {
         if let Some(filter) = &self.query.filter
-            && !eval::holds(ctx, filter, scope)? {
-                return Ok(Flow::More);
-            }
+            && !eval::holds(ctx, filter, scope)?
+        {
+            return Ok(Flow::More);
+        }
         match &mut self.stage {
             Stage::Grouped(groups) => {
                 groups.add(ctx, scope)?;
@@ -169,6 +190,13 @@ impl<'q> Pipeline<'q> {
                         keys.push(own(ctx, eval::eval(ctx, &item.expr, scope)?)?);
                     }
                     sorter.add(ctx, keys, value)?;
+                }
+                Ok(Flow::More)
+            }
+            Stage::Ranked(ranker) => {
+                let value = project(ctx, &self.query.projection, scope)?;
+                if !value.is_undefined() {
+                    ranker.add(ctx, scope, value)?;
                 }
                 Ok(Flow::More)
             }
@@ -219,6 +247,13 @@ impl<'q> Pipeline<'q> {
                     }
                 }
             }
+            Stage::Ranked(ranker) => {
+                for value in ranker.finish() {
+                    if self.out.emit(ctx, value)? == Flow::Done {
+                        break;
+                    }
+                }
+            }
             Stage::Grouped(groups) => {
                 for group in groups.finish() {
                     if !self.nested {
@@ -235,7 +270,12 @@ impl<'q> Pipeline<'q> {
     }
 
     /// Binds keys and aggregates to their variables and projects them.
-    fn project_group(&self, ctx: &Ctx<'_>, group: &Group, scope: ScopeRef<'_>) -> Result<Value, SqlError> {
+    fn project_group(
+        &self,
+        ctx: &Ctx<'_>,
+        group: &Group,
+        scope: ScopeRef<'_>,
+    ) -> Result<Value, SqlError> {
         let Some(grouping) = &self.query.grouping else {
             return Ok(Value::Undefined);
         };
@@ -243,7 +283,11 @@ impl<'q> Pipeline<'q> {
         let slots = slots.chain(grouping.aggregates.iter().map(|(slot, _, _)| *slot));
         let mut variables: Vec<(Slot, &Value)> = slots.zip(group).collect();
         variables.sort_unstable_by_key(|(slot, _)| *slot);
-        project(ctx, &self.query.projection, Some(&Scope::many(&variables, scope)))
+        project(
+            ctx,
+            &self.query.projection,
+            Some(&Scope::many(&variables, scope)),
+        )
     }
 }
 
@@ -273,7 +317,11 @@ impl Output {
         }
         self.emitted += 1;
         self.rows.push(value);
-        Ok(if self.is_full() { Flow::Done } else { Flow::More })
+        Ok(if self.is_full() {
+            Flow::Done
+        } else {
+            Flow::More
+        })
     }
 }
 

@@ -29,21 +29,31 @@ pub(super) struct Sorter<'q> {
 impl<'q> Sorter<'q> {
     pub(super) fn new(order: &'q [BoundOrder], wanted: Option<u64>) -> Sorter<'q> {
         let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
-        Sorter { order, wanted, rows: Vec::new() }
+        Sorter {
+            order,
+            wanted,
+            rows: Vec::new(),
+        }
     }
 
     /// Takes one row with its sort values.
-    pub(super) fn add(&mut self, ctx: &Ctx<'_>, keys: Vec<Value>, value: Value) -> Result<(), SqlError> {
+    pub(super) fn add(
+        &mut self,
+        ctx: &Ctx<'_>,
+        keys: Vec<Value>,
+        value: Value,
+    ) -> Result<(), SqlError> {
         let bytes = keys.iter().map(weight).sum::<u64>() + weight(&value);
         ctx.keep(bytes)?;
         self.rows.push(Row { keys, value, bytes });
         if let Some(wanted) = self.wanted
-            && self.rows.len() > wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
-                self.sort();
-                for row in self.rows.drain(wanted..) {
-                    ctx.release(1, row.bytes);
-                }
+            && self.rows.len() > wanted.saturating_mul(2).saturating_add(SLACK_ROWS)
+        {
+            self.sort();
+            for row in self.rows.drain(wanted..) {
+                ctx.release(1, row.bytes);
             }
+        }
         Ok(())
     }
 
@@ -61,8 +71,12 @@ impl<'q> Sorter<'q> {
 
 fn compare(order: &[BoundOrder], a: &[Value], b: &[Value]) -> Ordering {
     for (item, (a, b)) in order.iter().zip(a.iter().zip(b)) {
-        let ordering = compare_sql(a, b);
-        let ordering = if item.descending { ordering.reverse() } else { ordering };
+        let ordering = match (item.path.is_none(), a.is_undefined(), b.is_undefined()) {
+            (true, true, false) => Ordering::Greater,
+            (true, false, true) => Ordering::Less,
+            _ if item.descending => compare_sql(b, a),
+            _ => compare_sql(a, b),
+        };
         if ordering.is_ne() {
             return ordering;
         }

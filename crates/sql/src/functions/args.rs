@@ -39,12 +39,20 @@ pub(crate) fn object<'a>(args: &'a Args<'_>, at: usize) -> Option<&'a Object> {
 
 /// A boolean that may be left out and is false then.
 pub(crate) fn flag(args: &Args<'_>, at: usize) -> Option<bool> {
-    if at < args.len() { any(args, at).as_bool() } else { Some(false) }
+    if at < args.len() {
+        any(args, at).as_bool()
+    } else {
+        Some(false)
+    }
 }
 
 /// A text that may be left out and is the given one then.
 pub(crate) fn text_or<'a>(args: &'a Args<'_>, at: usize, otherwise: &'a str) -> Option<&'a str> {
-    if at < args.len() { text(args, at) } else { Some(otherwise) }
+    if at < args.len() {
+        text(args, at)
+    } else {
+        Some(otherwise)
+    }
 }
 
 /// A number, unless it is none: the language has no infinities.

@@ -65,7 +65,9 @@ impl DateTime {
     /// The moment so many units of 100 ns after 1970, if its year has four digits.
     pub(crate) fn from_ticks(ticks: i64) -> Option<DateTime> {
         let days = ticks.div_euclid(TICKS_PER_DAY);
-        (DAYS_MIN..DAYS_END).contains(&days).then_some(DateTime(ticks))
+        (DAYS_MIN..DAYS_END)
+            .contains(&days)
+            .then_some(DateTime(ticks))
     }
 
     /// The moment so many milliseconds after 1970.
@@ -86,7 +88,8 @@ impl DateTime {
         if !valid {
             return None;
         }
-        let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
+        let seconds =
+            days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
         Some(DateTime(seconds * TICKS_PER_SECOND + ticks))
     }
 
@@ -95,9 +98,13 @@ impl DateTime {
         let text = text.strip_suffix('Z').unwrap_or(text);
         let bytes = text.as_bytes();
         let digits = |from: usize, count: usize| -> Option<i64> {
-            bytes.get(from..from + count)?.iter().try_fold(0, |sum, byte| {
-                byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0'))
-            })
+            bytes
+                .get(from..from + count)?
+                .iter()
+                .try_fold(0, |sum, byte| {
+                    byte.is_ascii_digit()
+                        .then(|| sum * 10 + i64::from(byte - b'0'))
+                })
         };
         let is = |at: usize, wanted: &[u8]| bytes.get(at).is_some_and(|byte| wanted.contains(byte));
         let (year, month, day) = (digits(0, 4)?, digits(5, 2)?, digits(8, 2)?);
@@ -182,14 +189,20 @@ impl DateTime {
             return DateTime::from_ticks(i64::try_from(ticks).ok()?);
         }
         let (year, month, day) = self.date();
-        let months = if part == Part::Year { count.checked_mul(12)? } else { count };
+        let months = if part == Part::Year {
+            count.checked_mul(12)?
+        } else {
+            count
+        };
         let months = (year * 12 + month - 1).checked_add(months)?;
         let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
         if !(1..=9999).contains(&year) {
             return None;
         }
         let day = day.min(days_in_month(year, month));
-        Some(DateTime(days_from_civil(year, month, day) * TICKS_PER_DAY + self.time()))
+        Some(DateTime(
+            days_from_civil(year, month, day) * TICKS_PER_DAY + self.time(),
+        ))
     }
 
     /// `YYYY-MM-DDThh:mm:ss.fffffffZ`
@@ -198,7 +211,9 @@ impl DateTime {
         let time = self.time();
         let (seconds, fraction) = (time / TICKS_PER_SECOND, time % TICKS_PER_SECOND);
         let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-        Value::from(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"))
+        Value::from(format!(
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"
+        ))
     }
 }
 
@@ -230,11 +245,16 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day)
 }
@@ -260,11 +280,26 @@ mod tests {
 
     #[test]
     fn text_is_read_strictly() {
-        for good in ["2020-02-29", "2020-02-29T23:59:59Z", "2020-02-29 23:59:59", "2020-02-29T23:59:59.1234567Z"] {
+        for good in [
+            "2020-02-29",
+            "2020-02-29T23:59:59Z",
+            "2020-02-29 23:59:59",
+            "2020-02-29T23:59:59.1234567Z",
+        ] {
             assert!(DateTime::parse(good).is_some(), "{good}");
         }
-        for bad in ["", "2019-02-29", "2020-13-01", "2020-1-1", "2020-01-01T24:00:00Z", "2020-01-01T00:00:00.12345678Z",
-            "2020-01-01T00:00:00.Z", "2020-01-01T00:00Z", "2020-01-01ZZ", "２020-01-01"] {
+        for bad in [
+            "",
+            "2019-02-29",
+            "2020-13-01",
+            "2020-1-1",
+            "2020-01-01T24:00:00Z",
+            "2020-01-01T00:00:00.12345678Z",
+            "2020-01-01T00:00:00.Z",
+            "2020-01-01T00:00Z",
+            "2020-01-01ZZ",
+            "２020-01-01",
+        ] {
             assert!(DateTime::parse(bad).is_none(), "{bad}");
         }
     }

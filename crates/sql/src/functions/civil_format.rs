@@ -3,11 +3,29 @@
 use super::civil::{DateTime, Part};
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
-const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const WEEKDAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
 
 /// Letters of short names.
 const SHORT: usize = 3;
@@ -33,7 +51,11 @@ pub(crate) fn format(time: DateTime, pattern: &str) -> String {
             at += out.chars().count() - before + 2;
             continue;
         }
-        let run = chars.iter().skip(at).take_while(|other| **other == c).count();
+        let run = chars
+            .iter()
+            .skip(at)
+            .take_while(|other| **other == c)
+            .count();
         specifier(time, c, run, &mut out);
         at += run;
     }
@@ -70,7 +92,11 @@ fn padded(number: i64, width: usize, out: &mut String) {
 }
 
 fn named(names: &[&str], index: i64, run: usize, out: &mut String) {
-    let name = usize::try_from(index).ok().and_then(|index| names.get(index)).copied().unwrap_or_default();
+    let name = usize::try_from(index)
+        .ok()
+        .and_then(|index| names.get(index))
+        .copied()
+        .unwrap_or_default();
     out.push_str(if run == SHORT { &name[..SHORT] } else { name });
 }
 

@@ -18,7 +18,7 @@ mod rid;
 mod sets;
 mod spatial;
 mod string;
-mod terms;
+pub(crate) mod terms;
 mod types;
 mod units;
 mod vector;
@@ -82,7 +82,10 @@ impl Function {
 
 /// The function of that name, in any case.
 pub fn find(name: &str) -> Option<&'static Function> {
-    let name = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map_or(name, |(_, name)| name);
+    let name = ALIASES
+        .iter()
+        .find(|(alias, _)| alias.eq_ignore_ascii_case(name))
+        .map_or(name, |(_, name)| name);
     let found = FUNCTIONS.binary_search_by(|function| {
         let known = function.name.bytes().map(|byte| byte.to_ascii_uppercase());
         known.cmp(name.bytes().map(|byte| byte.to_ascii_uppercase()))
@@ -95,21 +98,77 @@ pub fn all() -> &'static [Function] {
     &FUNCTIONS
 }
 
-const fn pure(name: &'static str, min: u8, max: Option<u8>, call: Plain, doc: &'static str) -> Function {
-    Function { name, min, max, doc, purity: Purity::Pure, rank_only: false, call: Call::Plain(call) }
+const fn pure(
+    name: &'static str,
+    min: u8,
+    max: Option<u8>,
+    call: Plain,
+    doc: &'static str,
+) -> Function {
+    Function {
+        name,
+        min,
+        max,
+        doc,
+        purity: Purity::Pure,
+        rank_only: false,
+        call: Call::Plain(call),
+    }
 }
 
 /// Depends on its arguments alone, but uses what the execution has compiled already.
-const fn with_cache(name: &'static str, min: u8, max: Option<u8>, call: Context, doc: &'static str) -> Function {
-    Function { name, min, max, doc, purity: Purity::Pure, rank_only: false, call: Call::Context(call) }
+const fn with_cache(
+    name: &'static str,
+    min: u8,
+    max: Option<u8>,
+    call: Context,
+    doc: &'static str,
+) -> Function {
+    Function {
+        name,
+        min,
+        max,
+        doc,
+        purity: Purity::Pure,
+        rank_only: false,
+        call: Call::Context(call),
+    }
 }
 
-const fn with_context(name: &'static str, min: u8, max: Option<u8>, call: Context, doc: &'static str) -> Function {
-    Function { name, min, max, doc, purity: Purity::Context, rank_only: false, call: Call::Context(call) }
+const fn with_context(
+    name: &'static str,
+    min: u8,
+    max: Option<u8>,
+    call: Context,
+    doc: &'static str,
+) -> Function {
+    Function {
+        name,
+        min,
+        max,
+        doc,
+        purity: Purity::Context,
+        rank_only: false,
+        call: Call::Context(call),
+    }
 }
 
-const fn rank_only(name: &'static str, min: u8, max: Option<u8>, call: Plain, doc: &'static str) -> Function {
-    Function { name, min, max, doc, purity: Purity::Pure, rank_only: true, call: Call::Plain(call) }
+const fn rank_only(
+    name: &'static str,
+    min: u8,
+    max: Option<u8>,
+    call: Plain,
+    doc: &'static str,
+) -> Function {
+    Function {
+        name,
+        min,
+        max,
+        doc,
+        purity: Purity::Pure,
+        rank_only: true,
+        call: Call::Plain(call),
+    }
 }
 
 /// Other spellings that the service knows.
@@ -269,10 +328,16 @@ mod tests {
 
     #[test]
     fn the_table_is_sorted_and_every_name_is_found() {
-        let names: Vec<String> = all().iter().map(|function| function.name.to_ascii_uppercase()).collect();
+        let names: Vec<String> = all()
+            .iter()
+            .map(|function| function.name.to_ascii_uppercase())
+            .collect();
         assert!(names.is_sorted_by(|a, b| a < b));
         for function in all() {
-            assert_eq!(find(&function.name.to_ascii_lowercase()).map(|found| found.name), Some(function.name));
+            assert_eq!(
+                find(&function.name.to_ascii_lowercase()).map(|found| found.name),
+                Some(function.name)
+            );
         }
         for (alias, name) in ALIASES {
             assert_eq!(find(alias).map(|found| found.name), Some(name));

@@ -36,5 +36,8 @@ pub(crate) fn has(set: &HashSet<Element<'_>>, value: &Value) -> bool {
 /// Each element once, in the order they come.
 pub(crate) fn distinct<'a>(items: impl Iterator<Item = &'a Value>) -> Vec<Value> {
     let mut seen = HashSet::new();
-    items.filter(|item| seen.insert(Element(item))).cloned().collect()
+    items
+        .filter(|item| seen.insert(Element(item)))
+        .cloned()
+        .collect()
 }

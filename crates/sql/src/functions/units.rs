@@ -4,7 +4,11 @@ use lapsedb_value::Value;
 
 /// How many units a text has.
 pub(crate) fn length(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
+    }
 }
 
 /// The byte where that unit begins; the end if there are fewer. A unit inside a character counts for
@@ -25,7 +29,10 @@ pub(crate) fn byte_at(text: &str, unit: usize) -> usize {
 
 /// The text up to that byte, or a little less if it lies inside a character.
 pub(crate) fn floor(text: &str, end: usize) -> &str {
-    let end = (0..=end.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=end.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0);
     text.get(..end).unwrap_or_default()
 }
 

@@ -57,7 +57,11 @@ impl Parser<'_> {
     pub(super) fn expr(&mut self) -> Result<Expr, SqlError> {
         self.enter()?;
         let condition = self.climb(COALESCE)?;
-        let expr = if self.take_symbol("?") { self.branches(condition)? } else { condition };
+        let expr = if self.take_symbol("?") {
+            self.branches(condition)?
+        } else {
+            condition
+        };
         self.leave();
         Ok(expr)
     }
@@ -68,7 +72,10 @@ impl Parser<'_> {
         self.expect_symbol(":")?;
         let otherwise = self.expr()?;
         let span = condition.span.to(otherwise.span);
-        self.node(ExprKind::Conditional(Box::new(condition), Box::new(then), Box::new(otherwise)), span)
+        self.node(
+            ExprKind::Conditional(Box::new(condition), Box::new(then), Box::new(otherwise)),
+            span,
+        )
     }
 
     /// An operand and every operator after it that binds at least so tightly.
@@ -98,13 +105,21 @@ impl Parser<'_> {
             Kind::Keyword(Keyword::And) => Some((AND, Infix::And, false)),
             Kind::Keyword(Keyword::Or) => Some((OR, Infix::Or, false)),
             Kind::Symbol("??") => Some((COALESCE, Infix::Coalesce, false)),
-            Kind::Symbol(symbol) => binary(symbol).map(|(level, op)| (level, Infix::Binary(op), false)),
+            Kind::Symbol(symbol) => {
+                binary(symbol).map(|(level, op)| (level, Infix::Binary(op), false))
+            }
             _ => None,
         }
     }
 
     #[inline(never)]
-    fn apply(&mut self, left: Expr, level: Level, infix: Infix, negated: bool) -> Result<Expr, SqlError> {
+    fn apply(
+        &mut self,
+        left: Expr,
+        level: Level,
+        infix: Infix,
+        negated: bool,
+    ) -> Result<Expr, SqlError> {
         match infix {
             Infix::Binary(op) => {
                 let right = self.climb(level + 1)?;
@@ -150,7 +165,14 @@ impl Parser<'_> {
         }
         self.expect_symbol(")")?;
         let span = needle.span.to(self.last_span());
-        self.node(ExprKind::In { needle: Box::new(needle), list, negated }, span)
+        self.node(
+            ExprKind::In {
+                needle: Box::new(needle),
+                list,
+                negated,
+            },
+            span,
+        )
     }
 
     fn between(&mut self, value: Expr, negated: bool) -> Result<Expr, SqlError> {
@@ -159,14 +181,34 @@ impl Parser<'_> {
         let high = self.climb(LOOSEST_BINARY)?;
         let span = value.span.to(high.span);
         let (value, low, high) = (Box::new(value), Box::new(low), Box::new(high));
-        self.node(ExprKind::Between { value, low, high, negated }, span)
+        self.node(
+            ExprKind::Between {
+                value,
+                low,
+                high,
+                negated,
+            },
+            span,
+        )
     }
 
     fn like(&mut self, value: Expr, negated: bool) -> Result<Expr, SqlError> {
         let pattern = self.climb(LOOSEST_BINARY)?;
-        let escape = if self.take_keyword(Keyword::Escape) { Some(self.escape_char()?) } else { None };
+        let escape = if self.take_keyword(Keyword::Escape) {
+            Some(self.escape_char()?)
+        } else {
+            None
+        };
         let span = value.span.to(self.last_span());
-        self.node(ExprKind::Like { value: Box::new(value), pattern: Box::new(pattern), escape, negated }, span)
+        self.node(
+            ExprKind::Like {
+                value: Box::new(value),
+                pattern: Box::new(pattern),
+                escape,
+                negated,
+            },
+            span,
+        )
     }
 
     fn escape_char(&mut self) -> Result<char, SqlError> {
@@ -193,7 +235,9 @@ impl Parser<'_> {
             Kind::Symbol("+") => (UnaryOp::Plus, TIGHTEST),
             Kind::Symbol("~") => (UnaryOp::BitNot, TIGHTEST),
             // Among comparisons `NOT` reaches over them; after an operator it takes one operand.
-            Kind::Keyword(Keyword::Not) => (UnaryOp::Not, if least <= NOT { NOT } else { TIGHTEST }),
+            Kind::Keyword(Keyword::Not) => {
+                (UnaryOp::Not, if least <= NOT { NOT } else { TIGHTEST })
+            }
             _ => return self.postfix(),
         };
         self.enter()?;

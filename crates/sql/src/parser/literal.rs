@@ -19,12 +19,17 @@ pub(super) fn number(token: Token<'_>) -> Result<Value, SqlError> {
 
 fn hexadecimal(text: &str) -> Option<f64> {
     let digits = text.get(2..)?;
-    digits.chars().try_fold(0.0, |sum, digit| Some(sum * 16.0 + f64::from(digit.to_digit(16)?)))
+    digits.chars().try_fold(0.0, |sum, digit| {
+        Some(sum * 16.0 + f64::from(digit.to_digit(16)?))
+    })
 }
 
 /// The text of a string token: quotes taken off, escapes resolved.
 pub(super) fn string(token: Token<'_>) -> Result<Str, SqlError> {
-    let inner = token.text.get(1..token.text.len().saturating_sub(1)).unwrap_or_default();
+    let inner = token
+        .text
+        .get(1..token.text.len().saturating_sub(1))
+        .unwrap_or_default();
     if !inner.contains('\\') {
         return Ok(Str::new(inner));
     }
@@ -56,11 +61,14 @@ fn escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
         'u' => {
             let first = hex4(chars)?;
             let mut rest = chars.clone();
-            if (0xd800..0xdc00).contains(&first) && rest.next() == Some('\\') && rest.next() == Some('u')
-                && let Some(second @ 0xdc00..0xe000) = hex4(&mut rest) {
-                    *chars = rest;
-                    return char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
-                }
+            if (0xd800..0xdc00).contains(&first)
+                && rest.next() == Some('\\')
+                && rest.next() == Some('u')
+                && let Some(second @ 0xdc00..0xe000) = hex4(&mut rest)
+            {
+                *chars = rest;
+                return char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
+            }
             char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
         }
         _ => return None,

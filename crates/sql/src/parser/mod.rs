@@ -39,12 +39,23 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn new(text: &'t str) -> Result<Parser<'t>, SqlError> {
-        Ok(Parser { tokens: lexer::tokens(text)?, at: 0, nesting: 0, ands: 0, ors: 0, joins: 0 })
+        Ok(Parser {
+            tokens: lexer::tokens(text)?,
+            at: 0,
+            nesting: 0,
+            ands: 0,
+            ors: 0,
+            joins: 0,
+        })
     }
 
     /// The token that many places ahead; beyond the end it is the end.
     fn ahead(&self, places: usize) -> Token<'t> {
-        let end = Token { kind: Kind::End, text: "", span: Span::default() };
+        let end = Token {
+            kind: Kind::End,
+            text: "",
+            span: Span::default(),
+        };
         let index = (self.at + places).min(self.tokens.len().saturating_sub(1));
         self.tokens.get(index).copied().unwrap_or(end)
     }
@@ -61,7 +72,9 @@ impl<'t> Parser<'t> {
 
     /// Where the last token taken ends.
     fn last_span(&self) -> Span {
-        self.tokens.get(self.at.wrapping_sub(1)).map_or_else(Span::default, |token| token.span)
+        self.tokens
+            .get(self.at.wrapping_sub(1))
+            .map_or_else(Span::default, |token| token.span)
     }
 
     fn is_symbol(&self, symbol: &str) -> bool {
@@ -85,15 +98,27 @@ impl<'t> Parser<'t> {
     }
 
     fn expect_symbol(&mut self, symbol: &str) -> Result<(), SqlError> {
-        if self.take_symbol(symbol) { Ok(()) } else { Err(self.unexpected()) }
+        if self.take_symbol(symbol) {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
     }
 
     fn expect_keyword(&mut self, keyword: Keyword) -> Result<(), SqlError> {
-        if self.take_keyword(keyword) { Ok(()) } else { Err(self.unexpected()) }
+        if self.take_keyword(keyword) {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
     }
 
     fn end(&mut self) -> Result<(), SqlError> {
-        if self.peek().kind == Kind::End { Ok(()) } else { Err(self.unexpected()) }
+        if self.peek().kind == Kind::End {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
     }
 
     /// The error that the next token cannot stand here. At the end of the text the last token is
@@ -112,7 +137,10 @@ impl<'t> Parser<'t> {
         match self.peek().kind {
             Kind::Word => {
                 let token = self.next();
-                Ok(Name { text: token.text.into(), span: token.span })
+                Ok(Name {
+                    text: token.text.into(),
+                    span: token.span,
+                })
             }
             _ => Err(self.unexpected()),
         }
@@ -122,7 +150,10 @@ impl<'t> Parser<'t> {
     fn enter(&mut self) -> Result<(), SqlError> {
         self.nesting += 1;
         if self.nesting > NESTING_MAX {
-            return Err(SqlError::too_complex("it nests too deeply", self.peek().span));
+            return Err(SqlError::too_complex(
+                "it nests too deeply",
+                self.peek().span,
+            ));
         }
         Ok(())
     }
@@ -134,7 +165,10 @@ impl<'t> Parser<'t> {
     fn count_and(&mut self) -> Result<(), SqlError> {
         self.ands += 1;
         if self.ands > ANDS_MAX {
-            return Err(SqlError::too_complex("it has more than 2000 ANDs", self.last_span()));
+            return Err(SqlError::too_complex(
+                "it has more than 2000 ANDs",
+                self.last_span(),
+            ));
         }
         Ok(())
     }
@@ -142,7 +176,10 @@ impl<'t> Parser<'t> {
     fn count_or(&mut self) -> Result<(), SqlError> {
         self.ors += 1;
         if self.ors > ORS_MAX {
-            return Err(SqlError::too_complex("it has more than 2000 ORs", self.last_span()));
+            return Err(SqlError::too_complex(
+                "it has more than 2000 ORs",
+                self.last_span(),
+            ));
         }
         Ok(())
     }
@@ -150,7 +187,10 @@ impl<'t> Parser<'t> {
     fn count_join(&mut self) -> Result<(), SqlError> {
         self.joins += 1;
         if self.joins > JOINS_MAX {
-            return Err(SqlError::too_complex("it has more than 10 JOINs", self.last_span()));
+            return Err(SqlError::too_complex(
+                "it has more than 10 JOINs",
+                self.last_span(),
+            ));
         }
         Ok(())
     }
@@ -159,7 +199,10 @@ impl<'t> Parser<'t> {
     fn node(&self, kind: ExprKind, span: Span) -> Result<Expr, SqlError> {
         let height = kind.child_height() + 1;
         if height > HEIGHT_MAX {
-            return Err(SqlError::too_complex("its expressions nest too deeply", span));
+            return Err(SqlError::too_complex(
+                "its expressions nest too deeply",
+                span,
+            ));
         }
         Ok(Expr { kind, span, height })
     }

@@ -32,7 +32,10 @@ impl Parser<'_> {
         let span = base.span.to(self.last_span());
         match index.kind {
             ExprKind::Literal(Value::String(text)) => {
-                let name = Name { text, span: index.span };
+                let name = Name {
+                    text,
+                    span: index.span,
+                };
                 self.node(ExprKind::Member(Box::new(base), name), span)
             }
             _ => self.node(ExprKind::Index(Box::new(base), Box::new(index)), span),
@@ -45,7 +48,10 @@ impl Parser<'_> {
         match token.kind {
             Kind::Word | Kind::Keyword(Keyword::Value | Keyword::Rank) => {
                 self.next();
-                Ok(Name { text: token.text.into(), span: token.span })
+                Ok(Name {
+                    text: token.text.into(),
+                    span: token.span,
+                })
             }
             _ => Err(self.unexpected()),
         }
@@ -54,7 +60,10 @@ impl Parser<'_> {
     /// The parameter that comes next; its name goes without the `@`.
     pub(super) fn parameter(&mut self) -> Name {
         let token = self.next();
-        Name { text: token.text.trim_start_matches('@').into(), span: token.span }
+        Name {
+            text: token.text.trim_start_matches('@').into(),
+            span: token.span,
+        }
     }
 
     #[inline(never)]
@@ -86,10 +95,12 @@ impl Parser<'_> {
     /// A word: a subquery form, a call, or a name.
     fn word(&mut self, token: Token<'_>) -> Result<Expr, SqlError> {
         let called = self.ahead(1).kind_is_symbol("(");
-        if called && self.ahead(2).kind == Kind::Keyword(Keyword::Select)
-            && let Some(kind) = subquery_kind(token.text) {
-                return self.subquery_form(kind);
-            }
+        if called
+            && self.ahead(2).kind == Kind::Keyword(Keyword::Select)
+            && let Some(kind) = subquery_kind(token.text)
+        {
+            return self.subquery_form(kind);
+        }
         if called {
             let name = self.name()?;
             return self.call(name, false);
@@ -110,7 +121,14 @@ impl Parser<'_> {
     fn call(&mut self, name: Name, user_defined: bool) -> Result<Expr, SqlError> {
         let args = self.list("(", ")")?;
         let span = name.span.to(self.last_span());
-        self.node(ExprKind::Call { name, user_defined, args }, span)
+        self.node(
+            ExprKind::Call {
+                name,
+                user_defined,
+                args,
+            },
+            span,
+        )
     }
 
     /// Expressions between two symbols.
@@ -134,7 +152,10 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         let query = self.query()?;
         self.expect_symbol(")")?;
-        self.node(ExprKind::Subquery(kind, Box::new(query)), start.to(self.last_span()))
+        self.node(
+            ExprKind::Subquery(kind, Box::new(query)),
+            start.to(self.last_span()),
+        )
     }
 
     fn parenthesis(&mut self) -> Result<Expr, SqlError> {
@@ -142,7 +163,10 @@ impl Parser<'_> {
         if self.is_keyword(Keyword::Select) {
             let query = self.query()?;
             self.expect_symbol(")")?;
-            return self.node(ExprKind::Subquery(SubqueryKind::Scalar, Box::new(query)), start.to(self.last_span()));
+            return self.node(
+                ExprKind::Subquery(SubqueryKind::Scalar, Box::new(query)),
+                start.to(self.last_span()),
+            );
         }
         let expr = self.expr()?;
         self.expect_symbol(")")?;
@@ -176,7 +200,10 @@ impl Parser<'_> {
         let token = self.peek();
         if token.kind == Kind::String {
             self.next();
-            return Ok(Name { text: literal::string(token)?, span: token.span });
+            return Ok(Name {
+                text: literal::string(token)?,
+                span: token.span,
+            });
         }
         self.member_name()
     }
@@ -189,5 +216,8 @@ fn subquery_kind(word: &str) -> Option<SubqueryKind> {
         ("FIRST", SubqueryKind::First),
         ("LAST", SubqueryKind::Last),
     ];
-    forms.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
+    forms
+        .into_iter()
+        .find(|(name, _)| word.eq_ignore_ascii_case(name))
+        .map(|(_, kind)| kind)
 }

@@ -4,7 +4,8 @@ use lapsedb_value::Value;
 
 use super::{Parser, literal};
 use crate::ast::{
-    Collection, Count, Expr, ExprKind, OrderBy, OrderItem, Query, Select, SelectItem, SelectList, Source, Step, Window,
+    Collection, Count, Expr, ExprKind, OrderBy, OrderItem, Query, Select, SelectItem, SelectList,
+    Source, Step, Window,
 };
 use crate::error::SqlError;
 use crate::keyword::Keyword;
@@ -19,13 +20,26 @@ impl Parser<'_> {
         self.expect_keyword(Keyword::Select)?;
         let select = self.select()?;
         let from = self.from()?;
-        let filter = if self.take_keyword(Keyword::Where) { Some(self.expr()?) } else { None };
+        let filter = if self.take_keyword(Keyword::Where) {
+            Some(self.expr()?)
+        } else {
+            None
+        };
         let group_by = self.group_by()?;
         let order_by = self.order_by()?;
         let window = self.window()?;
         let span = start.to(self.last_span());
         self.leave();
-        Ok(finished(Query { select, from, filter, group_by, order_by, window, span, height: 0 }))
+        Ok(finished(Query {
+            select,
+            from,
+            filter,
+            group_by,
+            order_by,
+            window,
+            span,
+            height: 0,
+        }))
     }
 
     /// `FROM … WHERE …`, which becomes `SELECT VALUE true FROM … WHERE …`.
@@ -35,17 +49,38 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         let from = self.from()?;
-        let filter = if self.take_keyword(Keyword::Where) { Some(self.expr()?) } else { None };
+        let filter = if self.take_keyword(Keyword::Where) {
+            Some(self.expr()?)
+        } else {
+            None
+        };
         let yes = self.node(ExprKind::Literal(Value::Bool(true)), start)?;
-        let select = Select { distinct: false, top: None, list: SelectList::Value(yes) };
+        let select = Select {
+            distinct: false,
+            top: None,
+            list: SelectList::Value(yes),
+        };
         let span = start.to(self.last_span());
         let order_by = OrderBy::None;
-        Ok(finished(Query { select, from, filter, group_by: Vec::new(), order_by, window: None, span, height: 0 }))
+        Ok(finished(Query {
+            select,
+            from,
+            filter,
+            group_by: Vec::new(),
+            order_by,
+            window: None,
+            span,
+            height: 0,
+        }))
     }
 
     fn select(&mut self) -> Result<Select, SqlError> {
         let distinct = self.take_keyword(Keyword::Distinct);
-        let top = if self.take_keyword(Keyword::Top) { Some(self.count()?) } else { None };
+        let top = if self.take_keyword(Keyword::Top) {
+            Some(self.count()?)
+        } else {
+            None
+        };
         let list = if self.is_symbol("*") {
             SelectList::Star(self.next().span)
         } else if self.take_keyword(Keyword::Value) {
@@ -57,7 +92,11 @@ impl Parser<'_> {
             }
             SelectList::Items(items)
         };
-        Ok(Select { distinct, top, list })
+        Ok(Select {
+            distinct,
+            top,
+            list,
+        })
     }
 
     fn select_item(&mut self) -> Result<SelectItem, SqlError> {
@@ -101,7 +140,12 @@ impl Parser<'_> {
             let alias = Some(self.name()?);
             self.next();
             let collection = self.collection()?;
-            return Ok(Source { collection, alias, iterates: true, span: start.to(self.last_span()) });
+            return Ok(Source {
+                collection,
+                alias,
+                iterates: true,
+                span: start.to(self.last_span()),
+            });
         }
         let collection = self.collection()?;
         let alias = if self.take_keyword(Keyword::As) || self.peek().kind == Kind::Word {
@@ -109,7 +153,12 @@ impl Parser<'_> {
         } else {
             None
         };
-        Ok(Source { collection, alias, iterates: false, span: start.to(self.last_span()) })
+        Ok(Source {
+            collection,
+            alias,
+            iterates: false,
+            span: start.to(self.last_span()),
+        })
     }
 
     fn collection(&mut self) -> Result<Collection, SqlError> {
@@ -130,7 +179,10 @@ impl Parser<'_> {
                 return Ok(Collection::Path { root, steps });
             }
             if steps.len() >= usize::from(HEIGHT_MAX) {
-                return Err(SqlError::too_complex("a path in FROM is too long", root.span));
+                return Err(SqlError::too_complex(
+                    "a path in FROM is too long",
+                    root.span,
+                ));
             }
         }
     }
@@ -143,7 +195,9 @@ impl Parser<'_> {
                 Ok(Step::Member(literal::string(token)?))
             }
             Kind::Number => {
-                let index = literal::number(token)?.as_i64().and_then(|n| u64::try_from(n).ok());
+                let index = literal::number(token)?
+                    .as_i64()
+                    .and_then(|n| u64::try_from(n).ok());
                 let index = index.ok_or_else(|| self.unexpected())?;
                 self.next();
                 Ok(Step::Index(index))
@@ -183,10 +237,11 @@ impl Parser<'_> {
 
     fn order_item(&mut self) -> Result<OrderItem, SqlError> {
         let expr = self.expr()?;
-        let descending = self.take_keyword(Keyword::Desc);
-        if !descending {
-            self.take_keyword(Keyword::Asc);
-        }
+        let descending = if self.take_keyword(Keyword::Desc) {
+            Some(true)
+        } else {
+            self.take_keyword(Keyword::Asc).then_some(false)
+        };
         Ok(OrderItem { expr, descending })
     }
 
@@ -198,7 +253,11 @@ impl Parser<'_> {
         let offset = self.count()?;
         self.expect_keyword(Keyword::Limit)?;
         let limit = self.count()?;
-        Ok(Some(Window { offset, limit, span: start.to(self.last_span()) }))
+        Ok(Some(Window {
+            offset,
+            limit,
+            span: start.to(self.last_span()),
+        }))
     }
 }
 
@@ -219,8 +278,17 @@ fn finished(mut query: Query) -> Query {
         OrderBy::Rank(call, _) => call.height,
     };
     let filter = query.filter.as_ref().map_or(0, |expr| expr.height);
-    let keys = query.group_by.iter().map(|expr| expr.height).max().unwrap_or(0);
-    let height = selected.max(ordered).max(filter).max(keys).max(sources.max().unwrap_or(0));
+    let keys = query
+        .group_by
+        .iter()
+        .map(|expr| expr.height)
+        .max()
+        .unwrap_or(0);
+    let height = selected
+        .max(ordered)
+        .max(filter)
+        .max(keys)
+        .max(sources.max().unwrap_or(0));
     query.height = height.saturating_add(1);
     query
 }

@@ -6,6 +6,8 @@ use crate::functions::args::{self, Args};
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let items = args::array(args, 0)?;
-    let sum = items.iter().try_fold(0.0, |sum, item| Some(sum + item.as_f64()?))?;
+    let sum = items
+        .iter()
+        .try_fold(0.0, |sum, item| Some(sum + item.as_f64()?))?;
     args::finite(sum / items.len() as f64)
 }

@@ -6,7 +6,10 @@ use crate::functions::args::{self, Args};
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let items = args::array(args, 0)?;
-    let mut numbers = items.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>()?;
+    let mut numbers = items
+        .iter()
+        .map(Value::as_f64)
+        .collect::<Option<Vec<f64>>>()?;
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;
     let upper = *numbers.get(middle)?;

@@ -8,5 +8,7 @@ use crate::functions::sets;
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let (a, b) = (args::array(args, 0)?, args::array(args, 1)?);
     let without = sets::of(b);
-    Some(Value::Array(sets::distinct(a.iter().filter(|item| !sets::has(&without, item)))))
+    Some(Value::Array(sets::distinct(
+        a.iter().filter(|item| !sets::has(&without, item)),
+    )))
 }

@@ -6,6 +6,9 @@ use crate::functions::args::{self, Args};
 use crate::functions::sets;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    let (a, b) = (sets::of(args::array(args, 0)?), sets::of(args::array(args, 1)?));
+    let (a, b) = (
+        sets::of(args::array(args, 0)?),
+        sets::of(args::array(args, 1)?),
+    );
     Some(Value::Bool(a == b))
 }

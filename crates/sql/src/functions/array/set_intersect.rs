@@ -8,5 +8,7 @@ use crate::functions::sets;
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let (a, b) = (args::array(args, 0)?, args::array(args, 1)?);
     let within = sets::of(a);
-    Some(Value::Array(sets::distinct(b.iter().filter(|item| sets::has(&within, item)))))
+    Some(Value::Array(sets::distinct(
+        b.iter().filter(|item| sets::has(&within, item)),
+    )))
 }

@@ -5,6 +5,10 @@ use lapsedb_value::Value;
 use crate::functions::args::{self, Args};
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    let chosen = if args::any(args, 0).as_bool() == Some(true) { 1 } else { 2 };
+    let chosen = if args::any(args, 0).as_bool() == Some(true) {
+        1
+    } else {
+        2
+    };
     Some(args::any(args, chosen).clone())
 }

@@ -14,5 +14,9 @@ pub(crate) fn call(ctx: &Ctx<'_>, args: &Args<'_>) -> Result<Option<Value>, SqlE
 fn run(ctx: &Ctx<'_>, args: &Args<'_>) -> Option<Value> {
     let part = Part::from_name(args::text(args, 0)?)?;
     let count = args::integer(args, 1)?.checked_neg()?;
-    Some(DateTime::from_millis(ctx.now_ms())?.plus(part, count)?.to_value())
+    Some(
+        DateTime::from_millis(ctx.now_ms())?
+            .plus(part, count)?
+            .to_value(),
+    )
 }

@@ -11,8 +11,16 @@ const FIRST_ORIGIN: &str = "1601-01-01T00:00:00.0000000Z";
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let time = DateTime::parse(args::text(args, 0)?)?;
     let part = Part::from_name(args::text(args, 1)?)?;
-    let size = if args.len() > 2 { args::integer(args, 2)? } else { 1 };
-    let origin = if args.len() > 3 { DateTime::parse(args::text(args, 3)?)? } else { DateTime::EPOCH };
+    let size = if args.len() > 2 {
+        args::integer(args, 2)?
+    } else {
+        1
+    };
+    let origin = if args.len() > 3 {
+        DateTime::parse(args::text(args, 3)?)?
+    } else {
+        DateTime::EPOCH
+    };
     if size <= 0 || origin < DateTime::parse(FIRST_ORIGIN)? {
         return None;
     }

@@ -7,6 +7,12 @@ use crate::functions::terms::Terms;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let terms = Terms::of(args::text(args, 0)?);
-    let wanted = args.iter().skip(1).map(|phrase| phrase.as_str()).collect::<Option<Vec<&str>>>()?;
-    Some(Value::Bool(wanted.into_iter().all(|phrase| terms.contain(phrase))))
+    let wanted = args
+        .iter()
+        .skip(1)
+        .map(|phrase| phrase.as_str())
+        .collect::<Option<Vec<&str>>>()?;
+    Some(Value::Bool(
+        wanted.into_iter().all(|phrase| terms.contain(phrase)),
+    ))
 }

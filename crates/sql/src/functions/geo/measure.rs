@@ -25,13 +25,20 @@ pub(crate) fn area(geometry: &Geometry) -> f64 {
         area.abs()
     };
     let polygons = geometry.polygons.iter();
-    polygons.map(|rings| rings.first().map_or(0.0, ring) - rings.iter().skip(1).map(ring).sum::<f64>()).sum()
+    polygons
+        .map(|rings| rings.first().map_or(0.0, ring) - rings.iter().skip(1).map(ring).sum::<f64>())
+        .sum()
 }
 
 /// The shortest distance in metres; nothing if a geometry is empty.
 pub(crate) fn distance(a: &Geometry, b: &Geometry) -> Option<f64> {
     let earth = Geodesic::wgs84();
-    if let ([p], [q], true, true) = (a.points.as_slice(), b.points.as_slice(), only_points(a), only_points(b)) {
+    if let ([p], [q], true, true) = (
+        a.points.as_slice(),
+        b.points.as_slice(),
+        only_points(a),
+        only_points(b),
+    ) {
         return Some(between(&earth, *p, *q));
     }
     if planar::intersects(a, b) {
@@ -57,12 +64,18 @@ fn between(earth: &Geodesic, a: Position, b: Position) -> f64 {
 /// Keeps the nearest pairs of a vertex of the one and an edge of the other, nearest first.
 fn collect(a: &Geometry, b: &Geometry, nearest: &mut Vec<(f64, Position, (Position, Position))>) {
     let isolated = b.points.iter().map(|point| (*point, *point));
-    let edges: Vec<_> = b.edges().chain(isolated).map(|edge| (edge, unit(edge.0), unit(edge.1))).collect();
+    let edges: Vec<_> = b
+        .edges()
+        .chain(isolated)
+        .map(|edge| (edge, unit(edge.0), unit(edge.1)))
+        .collect();
     for vertex in a.vertices() {
         let from = unit(vertex);
         for (edge, start, end) in &edges {
             let angle = spherical(from, *start, *end);
-            if nearest.len() < CANDIDATES || nearest.last().is_some_and(|(worst, _, _)| angle < *worst) {
+            if nearest.len() < CANDIDATES
+                || nearest.last().is_some_and(|(worst, _, _)| angle < *worst)
+            {
                 let place = nearest.partition_point(|(known, _, _)| *known <= angle);
                 nearest.insert(place, (angle, vertex, *edge));
                 nearest.truncate(CANDIDATES);
@@ -75,7 +88,11 @@ type Vector = [f64; 3];
 
 fn unit(position: Position) -> Vector {
     let (longitude, latitude) = (position.x.to_radians(), position.y.to_radians());
-    [latitude.cos() * longitude.cos(), latitude.cos() * longitude.sin(), latitude.sin()]
+    [
+        latitude.cos() * longitude.cos(),
+        latitude.cos() * longitude.sin(),
+        latitude.sin(),
+    ]
 }
 
 fn dot(a: Vector, b: Vector) -> f64 {
@@ -83,7 +100,11 @@ fn dot(a: Vector, b: Vector) -> f64 {
 }
 
 fn cross(a: Vector, b: Vector) -> Vector {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
 }
 
 fn angle(a: Vector, b: Vector) -> f64 {
@@ -102,12 +123,17 @@ fn spherical(point: Vector, start: Vector, end: Vector) -> f64 {
     // The foot of the perpendicular counts if it lies between the ends.
     let beside_start = dot(cross(normal, start), point) >= 0.0;
     let beside_end = dot(cross(end, normal), point) >= 0.0;
-    if beside_start && beside_end { (dot(point, normal) / length).abs().min(1.0).asin() } else { ends }
+    if beside_start && beside_end {
+        (dot(point, normal) / length).abs().min(1.0).asin()
+    } else {
+        ends
+    }
 }
 
 /// The distance from a position to the geodesic between two others, by golden section.
 fn to_edge(earth: &Geodesic, position: Position, (start, end): (Position, Position)) -> f64 {
-    let (length, azimuth, _, _): (f64, f64, f64, f64) = earth.inverse(start.y, start.x, end.y, end.x);
+    let (length, azimuth, _, _): (f64, f64, f64, f64) =
+        earth.inverse(start.y, start.x, end.y, end.x);
     let at = |along: f64| {
         let (y, x): (f64, f64) = earth.direct(start.y, start.x, azimuth, along);
         between(earth, position, Position { x, y })
@@ -122,5 +148,7 @@ fn to_edge(earth: &Geodesic, position: Position, (start, end): (Position, Positi
             low = left;
         }
     }
-    at((low + high) / 2.0).min(between(earth, position, start)).min(between(earth, position, end))
+    at((low + high) / 2.0)
+        .min(between(earth, position, start))
+        .min(between(earth, position, end))
 }

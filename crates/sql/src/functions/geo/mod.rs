@@ -28,12 +28,16 @@ pub(crate) struct Geometry {
 /// Why a value is no geometry.
 type Reason = &'static str;
 
-const SHAPE: Reason = "The coordinates do not have the shape that the type of the geometry asks for.";
+const SHAPE: Reason =
+    "The coordinates do not have the shape that the type of the geometry asks for.";
 
 impl Geometry {
     /// Reads a GeoJSON object.
     pub(crate) fn read(value: &Value) -> Result<Geometry, Reason> {
-        let kind = value.get("type").as_str().ok_or("The geometry has no type.")?;
+        let kind = value
+            .get("type")
+            .as_str()
+            .ok_or("The geometry has no type.")?;
         let coordinates = value.get("coordinates");
         let mut geometry = Geometry::default();
         match kind {
@@ -57,16 +61,22 @@ impl Geometry {
     /// All positions.
     pub(crate) fn vertices(&self) -> impl Iterator<Item = Position> {
         let rings = self.polygons.iter().flatten();
-        self.points.iter().chain(self.lines.iter().flatten()).chain(rings.flatten()).copied()
+        self.points
+            .iter()
+            .chain(self.lines.iter().flatten())
+            .chain(rings.flatten())
+            .copied()
     }
 
     /// All edges.
     pub(crate) fn edges(&self) -> impl Iterator<Item = (Position, Position)> {
         let chains = self.lines.iter().chain(self.polygons.iter().flatten());
-        chains.flat_map(|chain| chain.windows(2)).filter_map(|pair| match pair {
-            [a, b] => Some((*a, *b)),
-            _ => None,
-        })
+        chains
+            .flat_map(|chain| chain.windows(2))
+            .filter_map(|pair| match pair {
+                [a, b] => Some((*a, *b)),
+                _ => None,
+            })
     }
 }
 
@@ -91,12 +101,20 @@ fn position(value: &Value) -> Result<Position, Reason> {
 
 fn line(value: &Value) -> Result<Vec<Position>, Reason> {
     let line = list(value, position)?;
-    if line.len() < 2 { Err("A LineString must have at least two positions.") } else { Ok(line) }
+    if line.len() < 2 {
+        Err("A LineString must have at least two positions.")
+    } else {
+        Ok(line)
+    }
 }
 
 fn polygon(value: &Value) -> Result<Rings, Reason> {
     let rings = list(value, ring)?;
-    if rings.is_empty() { Err("A Polygon must have at least one ring.") } else { Ok(rings) }
+    if rings.is_empty() {
+        Err("A Polygon must have at least one ring.")
+    } else {
+        Ok(rings)
+    }
 }
 
 fn ring(value: &Value) -> Result<Vec<Position>, Reason> {

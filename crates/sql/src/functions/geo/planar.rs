@@ -35,15 +35,22 @@ pub(crate) fn within(a: &Geometry, b: &Geometry) -> bool {
     }
     let interior = |position: Position| in_polygons(b, position) == Side::Inside;
     // A polygon may follow the other's border all around and still fill it.
-    let filled = a.polygons.iter().any(|rings| inner_point(rings).is_some_and(interior));
-    let covers_hole = a.polygons.iter().any(|rings| b.polygons.iter().any(|other| has_hole_inside(other, rings)));
+    let filled = a
+        .polygons
+        .iter()
+        .any(|rings| inner_point(rings).is_some_and(interior));
+    let covers_hole = a
+        .polygons
+        .iter()
+        .any(|rings| b.polygons.iter().any(|other| has_hole_inside(other, rings)));
     !covers_hole && (filled || a.vertices().any(interior) || pieces.into_iter().any(interior))
 }
 
 /// Whether some hole of the polygon lies within the other one.
 fn has_hole_inside(polygon: &Rings, other: &Rings) -> bool {
     polygon.iter().skip(1).any(|hole| {
-        inner_point(&vec![hole.clone()]).is_some_and(|position| in_rings(other, position) == Side::Inside)
+        inner_point(&vec![hole.clone()])
+            .is_some_and(|position| in_rings(other, position) == Side::Inside)
     })
 }
 
@@ -60,15 +67,21 @@ fn inner_point(rings: &Rings) -> Option<Position> {
             .iter()
             .flat_map(|ring| ring.windows(2))
             .filter_map(|pair| match pair {
-                [a, b] if (a.y > y) != (b.y > y) => Some(a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x)),
+                [a, b] if (a.y > y) != (b.y > y) => {
+                    Some(a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x))
+                }
                 _ => None,
             })
             .collect();
         crossings.sort_by(f64::total_cmp);
         if let [left, right, ..] = crossings.as_slice()
-            && left < right {
-                return Some(Position { x: (left + right) / 2.0, y });
-            }
+            && left < right
+        {
+            return Some(Position {
+                x: (left + right) / 2.0,
+                y,
+            });
+        }
     }
     None
 }
@@ -76,10 +89,14 @@ fn inner_point(rings: &Rings) -> Option<Position> {
 /// Whether the position is a point of the geometry.
 fn touches(geometry: &Geometry, position: Position) -> bool {
     geometry.points.contains(&position)
-        || geometry.lines.iter().flat_map(|line| line.windows(2)).any(|pair| match pair {
-            [a, b] => on_edge(*a, *b, position),
-            _ => false,
-        })
+        || geometry
+            .lines
+            .iter()
+            .flat_map(|line| line.windows(2))
+            .any(|pair| match pair {
+                [a, b] => on_edge(*a, *b, position),
+                _ => false,
+            })
         || in_polygons(geometry, position) != Side::Outside
 }
 
@@ -128,7 +145,8 @@ fn on_edge(a: Position, b: Position, position: Position) -> bool {
 
 fn edges_meet(a: &Geometry, b: &Geometry) -> bool {
     let edges: Vec<(Position, Position)> = b.edges().collect();
-    a.edges().any(|(p, q)| edges.iter().any(|(r, s)| segments_meet(p, q, *r, *s)))
+    a.edges()
+        .any(|(p, q)| edges.iter().any(|(r, s)| segments_meet(p, q, *r, *s)))
 }
 
 fn segments_meet(p: Position, q: Position, r: Position, s: Position) -> bool {
@@ -154,6 +172,12 @@ fn midpoints((p, q): (Position, Position), other: &Geometry) -> Vec<Position> {
         }
     }
     cuts.sort_by(f64::total_cmp);
-    let at = |t: f64| Position { x: p.x + t * (q.x - p.x), y: p.y + t * (q.y - p.y) };
-    cuts.windows(2).filter(|pair| pair[1] - pair[0] > 1e-12).map(|pair| at((pair[0] + pair[1]) / 2.0)).collect()
+    let at = |t: f64| Position {
+        x: p.x + t * (q.x - p.x),
+        y: p.y + t * (q.y - p.y),
+    };
+    cuts.windows(2)
+        .filter(|pair| pair[1] - pair[0] > 1e-12)
+        .map(|pair| at((pair[0] + pair[1]) / 2.0))
+        .collect()
 }

@@ -15,7 +15,9 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     for at in 0..args.len() {
         hash_into(args::defined(args, at)?, &mut hasher);
     }
-    Some(Value::number((hasher.finish() >> (u64::BITS - BITS)) as f64))
+    Some(Value::number(
+        (hasher.finish() >> (u64::BITS - BITS)) as f64,
+    ))
 }
 
 /// FNV-1a: the same on every machine and in every version, unlike the standard library's hasher.

@@ -6,6 +6,10 @@ use crate::functions::args::{self, Args};
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let x = args::number(args, 0)?;
-    let size = if args.len() > 1 { args::number(args, 1)? } else { 1.0 };
+    let size = if args.len() > 1 {
+        args::number(args, 1)?
+    } else {
+        1.0
+    };
     args::finite((x / size).floor() * size)
 }

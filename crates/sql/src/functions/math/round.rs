@@ -9,7 +9,11 @@ const DIGITS_MAX: i64 = 15;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let x = args::number(args, 0)?;
-    let digits = if args.len() > 1 { args::integer(args, 1)? } else { 0 };
+    let digits = if args.len() > 1 {
+        args::integer(args, 1)?
+    } else {
+        0
+    };
     if digits > DIGITS_MAX {
         return args::finite(x);
     }
@@ -18,5 +22,9 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
         return args::finite(0.0);
     }
     let scaled = x * scale;
-    args::finite(if scaled.is_finite() { scaled.round() / scale } else { x })
+    args::finite(if scaled.is_finite() {
+        scaled.round() / scale
+    } else {
+        x
+    })
 }

@@ -7,6 +7,10 @@ use crate::functions::logic;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let text = args::text(args, 0)?.to_lowercase();
-    let found = args.iter().skip(1).map(|wanted| wanted.as_str().map(|wanted| text.contains(&wanted.to_lowercase())));
+    let found = args.iter().skip(1).map(|wanted| {
+        wanted
+            .as_str()
+            .map(|wanted| text.contains(&wanted.to_lowercase()))
+    });
     logic::all(found).map(Value::Bool)
 }

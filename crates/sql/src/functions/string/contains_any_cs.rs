@@ -7,6 +7,9 @@ use crate::functions::logic;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let text = args::text(args, 0)?;
-    let found = args.iter().skip(1).map(|wanted| wanted.as_str().map(|wanted| text.contains(wanted)));
+    let found = args
+        .iter()
+        .skip(1)
+        .map(|wanted| wanted.as_str().map(|wanted| text.contains(wanted)));
     logic::any(found).map(Value::Bool)
 }

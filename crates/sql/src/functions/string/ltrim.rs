@@ -10,5 +10,7 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
         return Some(Value::from(text.trim_start()));
     }
     let unwanted = args::text(args, 1)?;
-    Some(Value::from(text.trim_start_matches(|c| unwanted.contains(c))))
+    Some(Value::from(
+        text.trim_start_matches(|c| unwanted.contains(c)),
+    ))
 }

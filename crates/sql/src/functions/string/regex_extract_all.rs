@@ -13,5 +13,10 @@ pub(crate) fn call(ctx: &Ctx<'_>, args: &Args<'_>) -> Result<Option<Value>, SqlE
 fn run(ctx: &Ctx<'_>, args: &Args<'_>) -> Option<Value> {
     let (text, pattern) = (args::text(args, 0)?, args::text(args, 1)?);
     let regex = ctx.regex(pattern, Dialect::Regex(args::text_or(args, 2, "")?))?;
-    Some(Value::Array(regex.find_iter(text).map(|found| Value::from(found.as_str())).collect()))
+    Some(Value::Array(
+        regex
+            .find_iter(text)
+            .map(|found| Value::from(found.as_str()))
+            .collect(),
+    ))
 }

@@ -6,7 +6,11 @@ use crate::functions::args::{self, Args};
 use crate::limits::STRING_BYTES_MAX;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    let (text, wanted, with) = (args::text(args, 0)?, args::text(args, 1)?, args::text(args, 2)?);
+    let (text, wanted, with) = (
+        args::text(args, 0)?,
+        args::text(args, 1)?,
+        args::text(args, 2)?,
+    );
     if wanted.is_empty() {
         return Some(Value::from(text));
     }

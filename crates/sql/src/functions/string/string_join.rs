@@ -7,8 +7,14 @@ use crate::limits::STRING_BYTES_MAX;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let (items, between) = (args::array(args, 0)?, args::text(args, 1)?);
-    let parts = items.iter().map(Value::as_str).collect::<Option<Vec<&str>>>()?;
-    let bytes = parts.iter().map(|part| part.len() + between.len()).sum::<usize>();
+    let parts = items
+        .iter()
+        .map(Value::as_str)
+        .collect::<Option<Vec<&str>>>()?;
+    let bytes = parts
+        .iter()
+        .map(|part| part.len() + between.len())
+        .sum::<usize>();
     if bytes > STRING_BYTES_MAX {
         return None;
     }

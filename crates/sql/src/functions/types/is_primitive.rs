@@ -6,5 +6,7 @@ use crate::functions::args::{self, Args};
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let value = args::any(args, 0);
-    Some(Value::Bool(value.is_number() || matches!(value, Value::Null | Value::Bool(_) | Value::String(_))))
+    Some(Value::Bool(
+        value.is_number() || matches!(value, Value::Null | Value::Bool(_) | Value::String(_)),
+    ))
 }

@@ -18,7 +18,13 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     match metric.to_ascii_lowercase().as_str() {
         "cosine" => args::finite(dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()),
         "dotproduct" => args::finite(dot(&a, &b)),
-        "euclidean" => args::finite(a.iter().zip(&b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()),
+        "euclidean" => args::finite(
+            a.iter()
+                .zip(&b)
+                .map(|(x, y)| (x - y) * (x - y))
+                .sum::<f64>()
+                .sqrt(),
+        ),
         _ => None,
     }
 }
