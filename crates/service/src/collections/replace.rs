@@ -51,7 +51,10 @@ pub async fn replace(
         if let Some(done) = attempts.commit(ctx, &view, change).await? {
             if new.index_generation != old.index_generation {
                 let store = ctx.service().store();
-                store.drop_index(old.cid, old.index_generation).await?;
+                // The change stands whether or not this succeeds; entries that stay are never read.
+                if let Err(error) = store.drop_index(old.cid, old.index_generation).await {
+                    tracing::warn!(collection = %new.id, %error, "an older index stays on disk");
+                }
             }
             let new = Collection {
                 lsn: done.lsn,
