@@ -54,8 +54,6 @@ names! {
     OFFER_AUTOPILOT = "x-ms-cosmos-offer-autopilot-settings";
     /// Whether a container read tells usage.
     POPULATE_QUOTA = "x-ms-documentdb-populatequotainfo";
-    /// Whether a query tells its metrics.
-    POPULATE_QUERY_METRICS = "x-ms-documentdb-populatequerymetrics";
     /// Life of a resource token in seconds.
     EXPIRY_SECONDS = "x-ms-documentdb-expiry-seconds";
     /// Pre-triggers to run.
@@ -104,12 +102,6 @@ names! {
     SCHEMA_VERSION = "x-ms-schemaversion";
     /// Version of the server.
     GATEWAY_VERSION = "x-ms-gatewayversion";
-    /// Version of the server.
-    SERVICE_VERSION = "x-ms-serviceversion";
-    /// How long the server took.
-    REQUEST_DURATION_MS = "x-ms-request-duration-ms";
-    /// Metrics of a query.
-    QUERY_METRICS = "x-ms-documentdb-query-metrics";
 }
 
 /// A header's text; none if it is absent.

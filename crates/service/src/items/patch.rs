@@ -19,7 +19,7 @@ pub struct Patch {
 
 /// The tail of a query from its FROM on, asked of one item.
 #[derive(Clone, Debug)]
-pub struct Condition(lapsedb_sql::Condition);
+pub struct Condition(Box<lapsedb_sql::Condition>);
 
 #[derive(Clone, Debug)]
 struct PatchOp {
@@ -78,7 +78,7 @@ impl Patch {
         }
         let condition = match condition {
             Value::Undefined | Value::Null => None,
-            Value::String(text) => Some(Condition(lapsedb_sql::parse_condition(text)?)),
+            Value::String(text) => Some(Condition(Box::new(lapsedb_sql::parse_condition(text)?))),
             _ => return Err(invalid("the member 'condition' must be a string")),
         };
         let operations = operations.iter().map(PatchOp::parse).collect::<Result<_>>()?;

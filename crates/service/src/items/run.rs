@@ -71,7 +71,7 @@ async fn attempt(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result
         }
     }
     if txn.is_empty() {
-        let results = applied.into_iter().map(|applied| applied.map(|applied| unwritten(applied))).collect();
+        let results = applied.into_iter().map(|applied| applied.map(unwritten)).collect();
         return Ok(Some(ran(scope, scope.view.lsn(), results)));
     }
     match txn.commit(ctx.service().store()).await {
