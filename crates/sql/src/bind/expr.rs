@@ -40,16 +40,7 @@ impl Binder<'_> {
                 needle,
                 list,
                 negated,
-            } => {
-                let (needle, list) = (self.boxed(needle)?, self.list(list)?);
-                let set = ConstantSet::of(&list);
-                ExprKind::In {
-                    needle,
-                    list,
-                    set,
-                    negated: *negated,
-                }
-            }
+            } => self.in_list(needle, list, *negated)?,
             ast::ExprKind::Between {
                 value,
                 low,
@@ -69,15 +60,12 @@ impl Binder<'_> {
                 pattern,
                 escape,
                 negated,
-            } => {
-                let (value, pattern) = (self.boxed(value)?, self.boxed(pattern)?);
-                ExprKind::Like {
-                    value,
-                    pattern,
-                    escape: *escape,
-                    negated: *negated,
-                }
-            }
+            } => ExprKind::Like {
+                value: self.boxed(value)?,
+                pattern: self.boxed(pattern)?,
+                escape: *escape,
+                negated: *negated,
+            },
             ast::ExprKind::Call {
                 name,
                 user_defined,
@@ -86,6 +74,22 @@ impl Binder<'_> {
             ast::ExprKind::Subquery(kind, query) => self.subquery(*kind, query, span)?,
         };
         Ok(self.folded(Expr::new(kind, span)))
+    }
+
+    fn in_list(
+        &mut self,
+        needle: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+    ) -> Result<ExprKind, SqlError> {
+        let (needle, list) = (self.boxed(needle)?, self.list(list)?);
+        let set = ConstantSet::of(&list);
+        Ok(ExprKind::In {
+            needle,
+            list,
+            set,
+            negated,
+        })
     }
 
     fn boxed(&mut self, expr: &ast::Expr) -> Result<Box<Expr>, SqlError> {
