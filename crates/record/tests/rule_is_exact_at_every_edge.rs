@@ -72,7 +72,8 @@ fn b1_b2_b3_every_policy_item_and_edge() {
                     let expected = match life {
                         // The last visible millisecond is the one before the second `_ts + ttl` begins.
                         Some(life) => {
-                            u128::from(now) + 1 <= (u128::from(written) + life) * 1000
+                            let last = (u128::from(written) + life) * 1000 - 1;
+                            u128::from(now) <= last
                         }
                         None => true,
                     };

@@ -412,14 +412,24 @@ fn options(place: Place) -> OpenOptions {
     }
 }
 
-/// Runs random stories on one store, each in a container of its own.
-fn run(store: &Store, runtime: &tokio::runtime::Runtime, cases: u32) {
-    let cases = match std::env::var("PROPTEST_CASES") {
-        Ok(text) => text.parse().unwrap_or(cases),
-        Err(_) => cases,
+/// How many stories one store sees: the catalog grows with each.
+const STORIES_MAX: u32 = 100;
+
+/// How many stories to run on each store, until there were as many as wanted.
+fn rounds(stories: u32) -> impl Iterator<Item = u32> {
+    let stories = match std::env::var("PROPTEST_CASES") {
+        Ok(text) => text.parse().unwrap_or(stories),
+        Err(_) => stories,
     };
+    (0..stories)
+        .step_by(STORIES_MAX as usize)
+        .map(move |done| (stories - done).min(STORIES_MAX))
+}
+
+/// Runs random stories on one store, each in a container of its own.
+fn run(store: &Store, runtime: &tokio::runtime::Runtime, stories: u32) {
     let config = Config {
-        cases,
+        cases: stories,
         max_shrink_iters: 2000,
         failure_persistence: None,
         ..Config::default()
@@ -451,23 +461,27 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn memory_is_as_the_model() {
     let runtime = runtime();
-    let store = runtime
-        .block_on(Store::open(options(Place::Memory)))
-        .unwrap();
-    run(&store, &runtime, 200);
+    for stories in rounds(200) {
+        let store = runtime
+            .block_on(Store::open(options(Place::Memory)))
+            .unwrap();
+        run(&store, &runtime, stories);
+    }
 }
 
 #[test]
 fn disk_is_as_the_model_and_nothing_is_left_when_all_is_deleted() {
     let runtime = runtime();
-    let folder = TempDir::new().unwrap();
-    let place = || Place::Disk(folder.path().to_path_buf());
-    let store = runtime.block_on(Store::open(options(place()))).unwrap();
-    run(&store, &runtime, 60);
-    runtime.block_on(store.close()).unwrap();
-    drop(store);
-    let rows = raw_rows(&runtime, folder.path());
-    assert!(rows.is_empty(), "left behind: {rows:?}");
+    for stories in rounds(60) {
+        let folder = TempDir::new().unwrap();
+        let place = Place::Disk(folder.path().to_path_buf());
+        let store = runtime.block_on(Store::open(options(place))).unwrap();
+        run(&store, &runtime, stories);
+        runtime.block_on(store.close()).unwrap();
+        drop(store);
+        let rows = raw_rows(&runtime, folder.path());
+        assert!(rows.is_empty(), "left behind: {rows:?}");
+    }
 }
 
 /// What lies in the engine's spaces for items and what belongs to them; tallies of zero do not count.

@@ -39,12 +39,16 @@ const NASTY: [&str; 24] = [
     "*",
 ];
 
-fn templates() -> Vec<(
+/// Method, path, headers and body.
+type Right = (
     &'static str,
     String,
     Vec<(&'static str, &'static str)>,
     Vec<u8>,
-)> {
+);
+
+/// Requests as they should be.
+fn templates() -> Vec<Right> {
     let docs = "/dbs/d/colls/c/docs".to_owned();
     let item = "/dbs/d/colls/c/docs/x".to_owned();
     let key = ("x-ms-documentdb-partitionkey", "[\"p\"]");

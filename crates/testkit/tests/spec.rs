@@ -23,3 +23,41 @@ fn spec_http_in_memory() {
 fn spec_http_on_disk() {
     run_folder("http", Engine::Disk).assert();
 }
+
+/// Every row of the corpus that the NoSQL door can show without a query has a case or a test that bears its name.
+#[test]
+fn every_row_of_the_ttl_corpus_has_a_case() {
+    let mut rows: Vec<String> = Vec::new();
+    let mut add = |letter: &str, numbers: &mut dyn Iterator<Item = u32>| {
+        rows.extend(numbers.map(|number| format!("{letter}{number}")));
+    };
+    // V25, V33, V34, P7 and the M rows are about the other door; B11 and B12 are about queries.
+    add("V", &mut (1..=24).chain(26..=32).chain(35..=37));
+    add("P", &mut (1..=6).chain(8..=8));
+    add("D", &mut (1..=10));
+    add("B", &mut (1..=10).chain(13..=15));
+    add("S", &mut (1..=6));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut titles: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(root.join("../../spec/ttl")).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        titles.extend(
+            text.lines()
+                .filter_map(|line| Some(line.strip_prefix("case ")?.to_owned())),
+        );
+    }
+    let tests = std::fs::read_to_string(root.join("tests/time_is_exact_through_the_door.rs"));
+    titles.extend(tests.unwrap().lines().filter_map(|line| {
+        let name = line.strip_prefix("fn ")?.to_uppercase();
+        Some(name.replace('_', " "))
+    }));
+    let missing: Vec<_> = rows
+        .iter()
+        .filter(|row| {
+            !titles
+                .iter()
+                .any(|title| title.split(' ').next() == Some(row.as_str()))
+        })
+        .collect();
+    assert!(missing.is_empty(), "rows without a case: {missing:?}");
+}
