@@ -13,7 +13,8 @@ use crate::headers;
 pub const API_VERSION: HeaderValue = HeaderValue::from_static("2020-07-15");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const SCHEMA: HeaderValue = HeaderValue::from_static("1.19");
-const SERVER: HeaderValue = HeaderValue::from_static(concat!("lapsedb/", env!("CARGO_PKG_VERSION")));
+const SERVER: HeaderValue =
+    HeaderValue::from_static(concat!("lapsedb/", env!("CARGO_PKG_VERSION")));
 
 /// An answer in the making.
 #[derive(Debug)]
@@ -30,7 +31,12 @@ impl Answer {
     /// An answer without a body.
     #[must_use]
     pub fn empty(status: StatusCode, charge: f64) -> Answer {
-        Answer { status, charge, headers: HeaderMap::with_capacity(24), body: Bytes::new() }
+        Answer {
+            status,
+            charge,
+            headers: HeaderMap::with_capacity(24),
+            body: Bytes::new(),
+        }
     }
 
     /// An answer whose body is JSON text.
@@ -56,9 +62,16 @@ impl Answer {
 
     /// An answer whose body is of another kind.
     #[must_use]
-    pub fn bytes(status: StatusCode, charge: f64, content_type: &'static str, body: Vec<u8>) -> Answer {
+    pub fn bytes(
+        status: StatusCode,
+        charge: f64,
+        content_type: &'static str,
+        body: Vec<u8>,
+    ) -> Answer {
         let mut answer = Answer::json(status, charge, body);
-        answer.headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        answer
+            .headers
+            .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         answer
     }
 

@@ -54,7 +54,9 @@ impl Batch {
             return Err(Error::bad_request("Batch request has no operations."));
         }
         if raw.len() > BATCH_OPERATIONS_MAX {
-            return Err(Error::bad_request("Batch request has more operations than what is supported."));
+            return Err(Error::bad_request(
+                "Batch request has more operations than what is supported.",
+            ));
         }
         let minimal = raw.iter().map(|op| op.minimal).collect();
         let ops = raw.into_iter().map(|op| op.understand(partition)).collect();
@@ -62,34 +64,68 @@ impl Batch {
     }
 }
 
+impl Batch {
+    /// Makes every write answer without its document; a read has nothing else to say.
+    pub fn want_no_documents(&mut self) {
+        for (minimal, op) in self.minimal.iter_mut().zip(&self.ops) {
+            *minimal |= op.action.writes();
+        }
+    }
+}
+
 fn json_ops(body: Value) -> Result<Vec<RawOp>> {
     let Value::Array(elements) = body else {
-        return Err(Error::bad_request("The request payload is invalid: a batch is a JSON array of operations."));
+        return Err(Error::bad_request(
+            "The request payload is invalid: a batch is a JSON array of operations.",
+        ));
     };
-    elements.into_iter().enumerate().map(|(at, element)| json_op(at, element)).collect()
+    elements
+        .into_iter()
+        .enumerate()
+        .map(|(at, element)| json_op(at, element))
+        .collect()
 }
 
 fn json_op(at: usize, element: Value) -> Result<RawOp> {
     let Value::Object(mut object) = element else {
-        return Err(Error::bad_request(format!("Operation {at} of the batch is not an object.")));
+        return Err(Error::bad_request(format!(
+            "Operation {at} of the batch is not an object."
+        )));
     };
     let mut text = |name: &str| match object.remove(name) {
         Some(Value::String(text)) => Ok(Some(text.to_string())),
         None | Some(Value::Null) => Ok(None),
-        Some(_) => Err(Error::bad_request(format!("The member '{name}' of operation {at} must be a string."))),
+        Some(_) => Err(Error::bad_request(format!(
+            "The member '{name}' of operation {at} must be a string."
+        ))),
     };
-    let verb = text("operationType")?
-        .ok_or_else(|| Error::bad_request(format!("Operation {at} of the batch lacks 'operationType'.")))?;
+    let verb = text("operationType")?.ok_or_else(|| {
+        Error::bad_request(format!(
+            "Operation {at} of the batch lacks 'operationType'."
+        ))
+    })?;
     let (id, partition) = (text("id")?, text("partitionKey")?);
     let (if_match, if_none_match) = (text("ifMatch")?, text("ifNoneMatch")?);
-    let minimal = object.get("minimalReturnPreference").and_then(Value::as_bool).unwrap_or(false);
+    let minimal = object
+        .get("minimalReturnPreference")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
     let body = object.remove("resourceBody").unwrap_or_default();
-    Ok(RawOp { verb, id, partition, body, if_match, if_none_match, minimal })
+    Ok(RawOp {
+        verb,
+        id,
+        partition,
+        body,
+        if_match,
+        if_none_match,
+        minimal,
+    })
 }
 
 fn hybrid_ops(body: &[u8]) -> Result<Vec<RawOp>> {
-    let operations = hybrid_row::decode(body)
-        .map_err(|error| Error::bad_request(format!("The request payload is invalid HybridRow: {error}")))?;
+    let operations = hybrid_row::decode(body).map_err(|error| {
+        Error::bad_request(format!("The request payload is invalid HybridRow: {error}"))
+    })?;
     operations
         .into_iter()
         .map(|op| {
@@ -97,7 +133,10 @@ fn hybrid_ops(body: &[u8]) -> Result<Vec<RawOp>> {
                 verb: op.operation.name().to_owned(),
                 id: op.id,
                 partition: op.partition_key,
-                body: op.resource_body.as_deref().map_or(Ok(Value::Undefined), parse_body)?,
+                body: op
+                    .resource_body
+                    .as_deref()
+                    .map_or(Ok(Value::Undefined), parse_body)?,
                 if_match: op.if_match,
                 if_none_match: op.if_none_match,
                 minimal: op.minimal_return_preference,
@@ -119,7 +158,12 @@ impl RawOp {
             Ok(partition) => (action, partition),
             Err(error) => (Action::Refused(error), None),
         };
-        ItemOp { action, partition, if_match, if_none_match }
+        ItemOp {
+            action,
+            partition,
+            if_match,
+            if_none_match,
+        }
     }
 
     fn action(self) -> Result<Action> {
@@ -127,10 +171,20 @@ impl RawOp {
         match verb.as_str() {
             "create" => Ok(Action::Create(document(self.body)?)),
             "upsert" => Ok(Action::Upsert(document(self.body)?)),
-            "replace" => Ok(Action::Replace { id: needed(self.id)?, document: document(self.body)? }),
-            "patch" => Ok(Action::Patch { id: needed(self.id)?, patch: Patch::parse(&self.body)? }),
-            "delete" => Ok(Action::Delete { id: needed(self.id)? }),
-            "read" => Ok(Action::Read { id: needed(self.id)? }),
+            "replace" => Ok(Action::Replace {
+                id: needed(self.id)?,
+                document: document(self.body)?,
+            }),
+            "patch" => Ok(Action::Patch {
+                id: needed(self.id)?,
+                patch: Patch::parse(&self.body)?,
+            }),
+            "delete" => Ok(Action::Delete {
+                id: needed(self.id)?,
+            }),
+            "read" => Ok(Action::Read {
+                id: needed(self.id)?,
+            }),
             _ => Err(Error::bad_request(format!(
                 "The operation '{}' is unknown; Create, Read, Replace, Upsert, Patch and Delete are allowed.",
                 self.verb
@@ -146,7 +200,9 @@ fn needed(id: Option<String>) -> Result<String> {
 fn document(body: Value) -> Result<Document> {
     match body {
         Value::Object(object) => Document::new(object),
-        _ => Err(Error::bad_request("The operation lacks 'resourceBody', an object.")),
+        _ => Err(Error::bad_request(
+            "The operation lacks 'resourceBody', an object.",
+        )),
     }
 }
 
@@ -165,7 +221,12 @@ pub const fn outcome_status(outcome: Outcome) -> u16 {
 ///
 /// # Errors
 /// When a stored document cannot be read.
-pub fn write(form: Form, collection: &Collection, results: &[Result<OpDone>], minimal: &[bool]) -> Result<Vec<u8>> {
+pub fn write(
+    form: Form,
+    collection: &Collection,
+    results: &[Result<OpDone>],
+    minimal: &[bool],
+) -> Result<Vec<u8>> {
     match form {
         Form::Json => write_json(collection, results, minimal),
         Form::HybridRow => write_hybrid(collection, results, minimal),
@@ -176,7 +237,11 @@ fn wants_document(results_at: usize, minimal: &[bool]) -> bool {
     !minimal.get(results_at).copied().unwrap_or(false)
 }
 
-fn write_json(collection: &Collection, results: &[Result<OpDone>], minimal: &[bool]) -> Result<Vec<u8>> {
+fn write_json(
+    collection: &Collection,
+    results: &[Result<OpDone>],
+    minimal: &[bool],
+) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(256 * results.len());
     out.push(b'[');
     for (at, result) in results.iter().enumerate() {
@@ -196,8 +261,14 @@ fn write_json(collection: &Collection, results: &[Result<OpDone>], minimal: &[bo
                 }
             }
             Err(failure) => {
-                head.push("statusCode", i32::from(error::status(&failure.kind).as_u16()));
-                head.push("subStatusCode", i64::try_from(error::sub_status(&failure.kind)).unwrap_or(0));
+                head.push(
+                    "statusCode",
+                    i32::from(error::status(&failure.kind).as_u16()),
+                );
+                head.push(
+                    "subStatusCode",
+                    i64::try_from(error::sub_status(&failure.kind)).unwrap_or(0),
+                );
                 head.push("requestCharge", failure.charge.unwrap_or(0.0));
                 head.push("message", Value::from(failure.message.as_str()));
             }
@@ -214,7 +285,11 @@ fn write_json(collection: &Collection, results: &[Result<OpDone>], minimal: &[bo
     Ok(out)
 }
 
-fn write_hybrid(collection: &Collection, results: &[Result<OpDone>], minimal: &[bool]) -> Result<Vec<u8>> {
+fn write_hybrid(
+    collection: &Collection,
+    results: &[Result<OpDone>],
+    minimal: &[bool],
+) -> Result<Vec<u8>> {
     let mut rows = Vec::with_capacity(results.len());
     for (at, result) in results.iter().enumerate() {
         rows.push(match result {
@@ -228,7 +303,10 @@ fn write_hybrid(collection: &Collection, results: &[Result<OpDone>], minimal: &[
                 hybrid_row::BatchResult {
                     status_code: outcome_status(done.outcome),
                     sub_status_code: 0,
-                    e_tag: done.item.as_ref().map(|item| resource::etag(item.header.lsn).to_string()),
+                    e_tag: done
+                        .item
+                        .as_ref()
+                        .map(|item| resource::etag(item.header.lsn).to_string()),
                     resource_body: body,
                     retry_after_ms: None,
                     request_charge: done.charge,

@@ -46,8 +46,10 @@ pub struct Call<'a> {
 }
 
 /// What a posted document may look like: as deep as allowed, and `id` and `ttl` said once.
-pub const DOCUMENT_LIMITS: json::Limits =
-    json::Limits { depth_max: NESTING_LEVELS_MAX, duplicates_refused: &["id", "ttl", "defaultTtl"] };
+pub const DOCUMENT_LIMITS: json::Limits = json::Limits {
+    depth_max: NESTING_LEVELS_MAX,
+    duplicates_refused: &["id", "ttl", "defaultTtl"],
+};
 
 /// Where a document stands in a batch: in an operation, in an array.
 const BATCH_DOCUMENT_DEPTH: usize = 3;
@@ -92,7 +94,9 @@ impl Call<'_> {
     pub fn object(&self) -> Result<Object> {
         match self.value()? {
             Value::Object(object) => Ok(object),
-            _ => Err(Error::bad_request("The request payload is invalid. Ensure to provide a valid request payload: a JSON object.")),
+            _ => Err(Error::bad_request(
+                "The request payload is invalid. Ensure to provide a valid request payload: a JSON object.",
+            )),
         }
     }
 
@@ -102,11 +106,15 @@ impl Call<'_> {
     /// When a header is malformed.
     pub fn minimal(&self) -> Result<bool> {
         if let Some(prefer) = self.text(&http::header::HeaderName::from_static("prefer"))?
-            && prefer.split(',').any(|part| part.trim().eq_ignore_ascii_case("return=minimal"))
+            && prefer
+                .split(',')
+                .any(|part| part.trim().eq_ignore_ascii_case("return=minimal"))
         {
             return Ok(true);
         }
-        Ok(self.text(&headers::CONTENT_RESPONSE)?.is_some_and(|value| value.trim().eq_ignore_ascii_case("false")))
+        Ok(self
+            .text(&headers::CONTENT_RESPONSE)?
+            .is_some_and(|value| value.trim().eq_ignore_ascii_case("false")))
     }
 
     /// Whether the POST is a query on a feed.
@@ -118,7 +126,12 @@ impl Call<'_> {
             return Ok(true);
         }
         let content_type = self.text(&http::header::CONTENT_TYPE)?;
-        Ok(content_type.is_some_and(|value| value.trim().to_ascii_lowercase().starts_with("application/query+json")))
+        Ok(content_type.is_some_and(|value| {
+            value
+                .trim()
+                .to_ascii_lowercase()
+                .starts_with("application/query+json")
+        }))
     }
 
     /// Refuses a consistency level that is unknown, or stronger than the account's.
@@ -172,9 +185,12 @@ pub fn parse_body(body: &[u8]) -> Result<Value> {
 /// # Errors
 /// When it is not well-formed, too deep, or a document says twice what may be said once.
 pub fn parse_batch(body: &[u8]) -> Result<Value> {
-    json::parse_with_documents_at(body, &DOCUMENT_LIMITS, BATCH_DOCUMENT_DEPTH).map_err(|error| invalid_payload(&error))
+    json::parse_with_documents_at(body, &DOCUMENT_LIMITS, BATCH_DOCUMENT_DEPTH)
+        .map_err(|error| invalid_payload(&error))
 }
 
 fn invalid_payload(error: &JsonError) -> Error {
-    Error::bad_request(format!("The request payload is invalid. Ensure to provide a valid request payload: {error}"))
+    Error::bad_request(format!(
+        "The request payload is invalid. Ensure to provide a valid request payload: {error}"
+    ))
 }

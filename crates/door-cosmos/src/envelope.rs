@@ -35,7 +35,9 @@ pub fn close(body: &mut Vec<u8>, count: usize) {
 pub fn query_text(call: &Call<'_>) -> Result<(String, Vec<(String, Value)>)> {
     let mut body = call.object()?;
     let Some(Value::String(text)) = body.remove("query") else {
-        return Err(Error::bad_request("The request payload is invalid: a query lacks the string 'query'."));
+        return Err(Error::bad_request(
+            "The request payload is invalid: a query lacks the string 'query'.",
+        ));
     };
     let parameters = match body.remove("parameters") {
         None | Some(Value::Null) => Vec::new(),
@@ -43,10 +45,16 @@ pub fn query_text(call: &Call<'_>) -> Result<(String, Vec<(String, Value)>)> {
             .into_iter()
             .map(|parameter| match parameter.get("name").as_str() {
                 Some(name) => Ok((name.to_owned(), parameter.get("value").clone())),
-                None => Err(Error::bad_request("The request payload is invalid: a parameter lacks the string 'name'.")),
+                None => Err(Error::bad_request(
+                    "The request payload is invalid: a parameter lacks the string 'name'.",
+                )),
             })
             .collect::<Result<_>>()?,
-        Some(_) => return Err(Error::bad_request("The request payload is invalid: 'parameters' must be an array.")),
+        Some(_) => {
+            return Err(Error::bad_request(
+                "The request payload is invalid: 'parameters' must be an array.",
+            ));
+        }
     };
     Ok((text.to_string(), parameters))
 }

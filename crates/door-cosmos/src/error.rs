@@ -14,9 +14,10 @@ const FAILED_CHARGE: f64 = 1.24;
 #[must_use]
 pub fn status(kind: &Kind) -> StatusCode {
     match kind {
-        Kind::BadRequest | Kind::PartitionKeyMismatch | Kind::CollectionChanged | Kind::BadQuery { .. } => {
-            StatusCode::BAD_REQUEST
-        }
+        Kind::BadRequest
+        | Kind::PartitionKeyMismatch
+        | Kind::CollectionChanged
+        | Kind::BadQuery { .. } => StatusCode::BAD_REQUEST,
         Kind::Unauthorized => StatusCode::UNAUTHORIZED,
         Kind::Forbidden => StatusCode::FORBIDDEN,
         Kind::NotFound | Kind::OwnerNotFound => StatusCode::NOT_FOUND,
@@ -96,7 +97,11 @@ pub fn answer(error: &Error, path: &str, activity: &str) -> Answer {
     body.push("code", Value::from(code(&error.kind)));
     body.push("message", Value::from(text));
     let body = Value::Object(body);
-    let mut answer = Answer::value(status(&error.kind), error.charge.unwrap_or(FAILED_CHARGE), &body);
+    let mut answer = Answer::value(
+        status(&error.kind),
+        error.charge.unwrap_or(FAILED_CHARGE),
+        &body,
+    );
     answer.set_number(headers::SUB_STATUS, sub_status(&error.kind));
     if let Kind::Throttled { retry_after_ms } = error.kind {
         answer.set_number(headers::RETRY_AFTER_MS, retry_after_ms);
@@ -119,7 +124,10 @@ fn details(error: &Error) -> String {
             one.push("message", Value::from(error.message.as_str()));
             outer.push("errors", Value::Array(vec![Value::Object(one)]));
         }
-        _ => outer.push("Errors", Value::Array(vec![Value::from(error.message.as_str())])),
+        _ => outer.push(
+            "Errors",
+            Value::Array(vec![Value::from(error.message.as_str())]),
+        ),
     }
     json::to_string(&Value::Object(outer))
 }

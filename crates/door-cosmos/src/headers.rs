@@ -54,6 +54,8 @@ names! {
     OFFER_AUTOPILOT = "x-ms-cosmos-offer-autopilot-settings";
     /// Whether a container read tells usage.
     POPULATE_QUOTA = "x-ms-documentdb-populatequotainfo";
+    /// Whether a container read tells what its ranges hold.
+    POPULATE_STATISTICS = "x-ms-documentdb-populatepartitionstatistics";
     /// Life of a resource token in seconds.
     EXPIRY_SECONDS = "x-ms-documentdb-expiry-seconds";
     /// Pre-triggers to run.
@@ -111,10 +113,11 @@ names! {
 pub fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>> {
     match headers.get(name) {
         None => Ok(None),
-        Some(value) => value
-            .to_str()
-            .map(Some)
-            .map_err(|_| Error::bad_request(format!("The value of the header {name} is not printable ASCII."))),
+        Some(value) => value.to_str().map(Some).map_err(|_| {
+            Error::bad_request(format!(
+                "The value of the header {name} is not printable ASCII."
+            ))
+        }),
     }
 }
 
@@ -127,7 +130,9 @@ pub fn flag(headers: &HeaderMap, name: &HeaderName) -> Result<bool> {
         None | Some("") => Ok(false),
         Some(value) if value.eq_ignore_ascii_case("true") => Ok(true),
         Some(value) if value.eq_ignore_ascii_case("false") => Ok(false),
-        Some(value) => Err(Error::bad_request(format!("The header {name} has the value '{value}'; true or false is allowed."))),
+        Some(value) => Err(Error::bad_request(format!(
+            "The header {name} has the value '{value}'; true or false is allowed."
+        ))),
     }
 }
 
@@ -139,7 +144,9 @@ pub fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<i64>> {
     match text(headers, name)?.map(str::trim) {
         None | Some("") => Ok(None),
         Some(value) => value.parse().map(Some).map_err(|_| {
-            Error::bad_request(format!("The header {name} has the value '{value}'; a whole number is allowed."))
+            Error::bad_request(format!(
+                "The header {name} has the value '{value}'; a whole number is allowed."
+            ))
         }),
     }
 }

@@ -78,23 +78,47 @@ impl Door {
             Some(Ok(answer)) => answer,
             Some(Err(error)) => {
                 if matches!(error.kind, Kind::Internal | Kind::Unavailable) {
-                    tracing::error!(path = parts.uri.path(), message = error.message, "request failed");
+                    tracing::error!(
+                        path = parts.uri.path(),
+                        message = error.message,
+                        "request failed"
+                    );
                 }
-                error::answer(&error, parts.uri.path(), activity.to_str().unwrap_or_default())
+                error::answer(
+                    &error,
+                    parts.uri.path(),
+                    activity.to_str().unwrap_or_default(),
+                )
             }
             None => {
-                let defect = Error::new(Kind::Internal, "The server met a defect while answering; its log says where.");
-                error::answer(&defect, parts.uri.path(), activity.to_str().unwrap_or_default())
+                let defect = Error::new(
+                    Kind::Internal,
+                    "The server met a defect while answering; its log says where.",
+                );
+                error::answer(
+                    &defect,
+                    parts.uri.path(),
+                    activity.to_str().unwrap_or_default(),
+                )
             }
         };
         let charge = answer.charge;
-        Handled { response: answer.finish(activity), charge }
+        let mut response = answer.finish(activity);
+        if parts.headers.contains_key(http::header::ORIGIN) {
+            routes::account::allow_origin(response.headers_mut());
+        }
+        Handled { response, charge }
     }
 
     /// Judges a caller of the server's own interface: the same signature, with empty resource type and link, or the key itself.
     #[must_use]
     pub fn admin_access(&self, parts: &Parts) -> Access {
-        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let text = |name: &str| {
+            parts
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
         let authorization = text("authorization");
         if let Some(key) = authorization.and_then(|text| text.strip_prefix("Bearer ")) {
             return match self.keys.role_of_key(key.trim()) {
@@ -125,11 +149,15 @@ impl Door {
             return Ok(routes::account::preflight());
         }
         if parts.uri.path().len() > PATH_BYTES_MAX {
-            return Err(Error::bad_request(format!("The address is longer than {PATH_BYTES_MAX} bytes.")));
+            return Err(Error::bad_request(format!(
+                "The address is longer than {PATH_BYTES_MAX} bytes."
+            )));
         }
         let who = self.who(parts)?;
         if headers::text(&parts.headers, &headers::VERSION)?.is_none() {
-            return Err(Error::bad_request("The required header x-ms-version is missing."));
+            return Err(Error::bad_request(
+                "The required header x-ms-version is missing.",
+            ));
         }
         let call = Call {
             method: &parts.method,
@@ -156,7 +184,11 @@ impl Door {
         match auth::authenticate(&self.keys, &signed, now.secs().0) {
             Ok(Caller::Master(KeyRole::ReadWrite)) => Ok(Who::Master),
             Ok(Caller::Master(KeyRole::ReadOnly)) => Ok(Who::ReadOnly),
-            Ok(Caller::Resource(token)) => Ok(Who::Token(lapsedb_service::token::verify(&self.service, &token, now)?)),
+            Ok(Caller::Resource(token)) => Ok(Who::Token(lapsedb_service::token::verify(
+                &self.service,
+                &token,
+                now,
+            )?)),
             Ok(Caller::Identity(_)) => Err(Error::new(
                 Kind::Unauthorized,
                 "Identity tokens are not accepted here; sign with a key of the account, or use a resource token.",
@@ -169,12 +201,12 @@ impl Door {
 
 /// Polls a future so that a panic inside becomes `None`.
 async fn catch<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    poll_fn(|context| {
-        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+    poll_fn(
+        |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(poll) => poll.map(Some),
             Err(_) => Poll::Ready(None),
-        }
-    })
+        },
+    )
     .await
 }
 
@@ -200,7 +232,9 @@ fn activity_id(parts: &Parts) -> HeaderValue {
 fn new_activity() -> String {
     let random = || RandomState::new().build_hasher().finish();
     let bytes = (u128::from(random()) << 64) | u128::from(random());
-    uuid::Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid().to_string()
+    uuid::Builder::from_random_bytes(bytes.to_be_bytes())
+        .into_uuid()
+        .to_string()
 }
 
 /// The body, no longer than allowed. What is longer is refused without being kept.
@@ -214,14 +248,21 @@ async fn read_body(body: Incoming) -> Result<Bytes> {
     }
     match Limited::new(body, BODY_BYTES_MAX).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(lapsedb_service::items::body::too_large()),
-        Err(error) => Err(Error::bad_request(format!("The request's body cannot be read: {error}"))),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(lapsedb_service::items::body::too_large())
+        }
+        Err(error) => Err(Error::bad_request(format!(
+            "The request's body cannot be read: {error}"
+        ))),
     }
 }
 
 /// A path's segments, each percent-decoded by itself; empty ones are dropped.
 fn segments(path: &str) -> Result<Vec<String>> {
-    path.split('/').filter(|segment| !segment.is_empty()).map(decode).collect()
+    path.split('/')
+        .filter(|segment| !segment.is_empty())
+        .map(decode)
+        .collect()
 }
 
 fn decode(segment: &str) -> Result<String> {
@@ -232,9 +273,14 @@ fn decode(segment: &str) -> Result<String> {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        let escaped = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%').and_then(|digits| {
-            std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok())
-        });
+        let escaped = bytes
+            .get(at + 1..at + 3)
+            .filter(|_| *byte == b'%')
+            .and_then(|digits| {
+                std::str::from_utf8(digits)
+                    .ok()
+                    .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            });
         match escaped {
             Some(escaped) => {
                 decoded.push(escaped);
@@ -246,5 +292,6 @@ fn decode(segment: &str) -> Result<String> {
             }
         }
     }
-    String::from_utf8(decoded).map_err(|_| Error::bad_request("The address is not UTF-8 once its escapes are decoded."))
+    String::from_utf8(decoded)
+        .map_err(|_| Error::bad_request("The address is not UTF-8 once its escapes are decoded."))
 }

@@ -71,12 +71,50 @@ impl Who {
     ///
     /// # Errors
     /// For holders of tokens of other collections, partitions or items.
-    pub fn may_read_items(&self, collection: &Collection, partition: Option<&PartitionKey>) -> Result<()> {
+    pub fn may_read_items(
+        &self,
+        collection: &Collection,
+        partition: Option<&PartitionKey>,
+    ) -> Result<()> {
         match self {
             Who::Master | Who::ReadOnly => Ok(()),
-            Who::Token(grant) if grant.covers(collection) && grant.covers_partition(partition) && grant.item.is_none() => {
+            Who::Token(grant)
+                if grant.covers(collection)
+                    && grant.covers_partition(partition)
+                    && grant.item.is_none() =>
+            {
                 Ok(())
             }
+            Who::Token(_) => Err(insufficient()),
+        }
+    }
+
+    /// Whether they may look for an item of a partition at all; which items, [`Who::may_read_item`] says when it is found.
+    /// Asked first, so that nobody learns what is there from where they may not look.
+    ///
+    /// # Errors
+    /// For holders of tokens of other collections or partitions.
+    pub fn may_look(&self, collection: &Collection, partition: &PartitionKey) -> Result<()> {
+        match self {
+            Who::Master | Who::ReadOnly => Ok(()),
+            Who::Token(grant)
+                if grant.covers(collection) && grant.covers_partition(Some(partition)) =>
+            {
+                Ok(())
+            }
+            Who::Token(_) => Err(insufficient()),
+        }
+    }
+
+    /// Whether they may write anything at all in a collection.
+    ///
+    /// # Errors
+    /// For holders of the read-only key, and of tokens that only read or are for another collection.
+    pub fn may_write(&self, collection: &Collection) -> Result<()> {
+        match self {
+            Who::Master => Ok(()),
+            Who::ReadOnly => Err(read_only()),
+            Who::Token(grant) if grant.write => self.may_read_collection(collection),
             Who::Token(_) => Err(insufficient()),
         }
     }
@@ -85,7 +123,12 @@ impl Who {
     ///
     /// # Errors
     /// For holders of tokens of other collections, partitions or items.
-    pub fn may_read_item(&self, collection: &Collection, partition: &PartitionKey, ordinal: u64) -> Result<()> {
+    pub fn may_read_item(
+        &self,
+        collection: &Collection,
+        partition: &PartitionKey,
+        ordinal: u64,
+    ) -> Result<()> {
         match self {
             Who::Master | Who::ReadOnly => Ok(()),
             Who::Token(grant)
@@ -99,11 +142,28 @@ impl Who {
         }
     }
 
+    /// Whether there is anything they may write: a batch of someone who may not is refused as a whole.
+    ///
+    /// # Errors
+    /// For holders of the read-only key, and of tokens that only read.
+    pub fn may_write_at_all(&self) -> Result<()> {
+        match self {
+            Who::Master => Ok(()),
+            Who::ReadOnly => Err(read_only()),
+            Who::Token(grant) if grant.write => Ok(()),
+            Who::Token(_) => Err(insufficient()),
+        }
+    }
+
     /// Whether they may write items of a partition.
     ///
     /// # Errors
     /// For holders of the read-only key, and of tokens that do not cover it.
-    pub fn may_write_items(&self, collection: &Collection, partition: Option<&PartitionKey>) -> Result<()> {
+    pub fn may_write_items(
+        &self,
+        collection: &Collection,
+        partition: Option<&PartitionKey>,
+    ) -> Result<()> {
         match self {
             Who::Master => Ok(()),
             Who::ReadOnly => Err(read_only()),
@@ -116,7 +176,12 @@ impl Who {
     ///
     /// # Errors
     /// For holders of the read-only key, and of tokens that do not cover it.
-    pub fn may_write_item(&self, collection: &Collection, partition: &PartitionKey, ordinal: u64) -> Result<()> {
+    pub fn may_write_item(
+        &self,
+        collection: &Collection,
+        partition: &PartitionKey,
+        ordinal: u64,
+    ) -> Result<()> {
         match self {
             Who::Master => Ok(()),
             Who::ReadOnly => Err(read_only()),
@@ -128,7 +193,8 @@ impl Who {
 
 impl Grant {
     fn covers(&self, collection: &Collection) -> bool {
-        self.database == collection.database && self.collection.is_none_or(|cid| cid == collection.cid)
+        self.database == collection.database
+            && self.collection.is_none_or(|cid| cid == collection.cid)
     }
 
     fn covers_partition(&self, partition: Option<&PartitionKey>) -> bool {
@@ -141,9 +207,13 @@ impl Grant {
 }
 
 fn read_only() -> Error {
-    Error::forbidden("The given request cannot be authorized: it writes, and the read-only key may only read.")
+    Error::forbidden(
+        "The given request cannot be authorized: it writes, and the read-only key may only read.",
+    )
 }
 
 fn insufficient() -> Error {
-    Error::forbidden("Insufficient permissions provided in the authorization header for the corresponding request. Please retry with another authorization header.")
+    Error::forbidden(
+        "Insufficient permissions provided in the authorization header for the corresponding request. Please retry with another authorization header.",
+    )
 }

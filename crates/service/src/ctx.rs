@@ -55,8 +55,13 @@ impl Ctx {
     pub async fn scope(&self, database: &str, collection: &str) -> Result<Scope> {
         let view = self.view().await?;
         let database = find_database(&view, database).ok_or_else(Error::owner_not_found)?;
-        let collection = find_collection(&view, &database, collection).ok_or_else(Error::owner_not_found)?;
-        Ok(Scope { view, database, collection })
+        let collection =
+            find_collection(&view, &database, collection).ok_or_else(Error::owner_not_found)?;
+        Ok(Scope {
+            view,
+            database,
+            collection,
+        })
     }
 }
 
@@ -67,10 +72,12 @@ impl Scope {
     /// When the rid given is not this collection's.
     pub fn expect_rid(&self, intended: Option<&str>) -> Result<()> {
         match intended {
-            Some(rid) if rid != crate::resource::collection_rid(&self.collection) => Err(Error::new(
-                Kind::CollectionChanged,
-                "The requested resource's rid does not match the current one: the container was created anew.",
-            )),
+            Some(rid) if rid != crate::resource::collection_rid(&self.collection) => {
+                Err(Error::new(
+                    Kind::CollectionChanged,
+                    "The requested resource's rid does not match the current one: the container was created anew.",
+                ))
+            }
             Some(_) | None => Ok(()),
         }
     }

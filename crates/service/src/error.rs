@@ -73,7 +73,11 @@ impl Error {
     /// A failure of a kind with a message.
     #[must_use]
     pub fn new(kind: Kind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into(), charge: None }
+        Error {
+            kind,
+            message: message.into(),
+            charge: None,
+        }
     }
 
     /// The request is wrong in itself.
@@ -85,7 +89,10 @@ impl Error {
     /// The addressed thing is not there.
     #[must_use]
     pub fn not_found() -> Error {
-        Error::new(Kind::NotFound, "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found")
+        Error::new(
+            Kind::NotFound,
+            "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found",
+        )
     }
 
     /// The database or collection of the address is not there.
@@ -129,16 +136,33 @@ impl Error {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Error {
         match error {
-            StoreError::Retry => Error::new(Kind::RetryWith, "Other writers were always faster; try again."),
-            StoreError::Corrupt(text) => Error::new(Kind::Internal, format!("Stored data is damaged: {text}")),
-            StoreError::Engine(text) => Error::new(Kind::Unavailable, format!("The storage engine failed: {text}")),
-            StoreError::Unknown => Error::new(Kind::Unavailable, "The outcome of the write is not known."),
+            StoreError::Retry => Error::new(
+                Kind::RetryWith,
+                "Other writers were always faster; try again.",
+            ),
+            StoreError::Corrupt(text) => {
+                Error::new(Kind::Internal, format!("Stored data is damaged: {text}"))
+            }
+            StoreError::Engine(text) => Error::new(
+                Kind::Unavailable,
+                format!("The storage engine failed: {text}"),
+            ),
+            StoreError::Unknown => {
+                Error::new(Kind::Unavailable, "The outcome of the write is not known.")
+            }
         }
     }
 }
 
 impl From<lapsedb_sql::SqlError> for Error {
     fn from(error: lapsedb_sql::SqlError) -> Error {
-        Error::new(Kind::BadQuery { code: error.code, start: error.start, end: error.end }, error.message)
+        Error::new(
+            Kind::BadQuery {
+                code: error.code,
+                start: error.start,
+                end: error.end,
+            },
+            error.message,
+        )
     }
 }

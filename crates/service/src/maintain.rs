@@ -102,12 +102,17 @@ impl Service {
     }
 
     pub(crate) fn count_purged(&self, purged: Purged) {
-        self.maintenance().purged_items.fetch_add(purged.items, Ordering::Relaxed);
-        self.maintenance().purged_bytes.fetch_add(purged.bytes, Ordering::Relaxed);
+        self.maintenance()
+            .purged_items
+            .fetch_add(purged.items, Ordering::Relaxed);
+        self.maintenance()
+            .purged_bytes
+            .fetch_add(purged.bytes, Ordering::Relaxed);
     }
 
     fn worth_a_look(&self, view: &View, collection: &Collection) -> bool {
-        let buried = collection.policy.buried_written.is_some() || collection.policy.buried_due.is_some();
+        let buried =
+            collection.policy.buried_written.is_some() || collection.policy.buried_due.is_some();
         if collection.policy.setting == Setting::Off && !buried {
             return false;
         }
@@ -123,7 +128,11 @@ impl Service {
     fn purge_room(&self, view: &View, collection: &Collection) -> u64 {
         match self.throughputs().left_over(view, collection) {
             None => PURGE_ITEMS_PER_TICK,
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a float cast saturates"
+            )]
             Some(left) => (left / charge::delete(1024)).max(0.0) as u64,
         }
     }
@@ -136,10 +145,17 @@ impl Service {
             // What is dead waits for its grace or for budget.
             view.now().plus(Millis(1000))
         } else {
-            usage.next_expiry.map_or(Millis(u64::MAX), |expiry| expiry.plus(self.grace()))
+            usage
+                .next_expiry
+                .map_or(Millis(u64::MAX), |expiry| expiry.plus(self.grace()))
         };
         let recheck = view.now().plus(Millis(RECHECK_MS));
-        let wake = Wake { settings: collection.lsn, lsn: before.lsn(), at, recheck };
+        let wake = Wake {
+            settings: collection.lsn,
+            lsn: before.lsn(),
+            at,
+            recheck,
+        };
         self.maintenance().wakes.lock().insert(collection.cid, wake);
         Ok(())
     }
@@ -161,7 +177,9 @@ impl Service {
             let usage = view.usage(&collection).await?;
             gauges.items_live += usage.live.items;
             gauges.items_expired += usage.expired.items;
-            let lag = usage.oldest_expired.map_or(0, |since| view.now().0.saturating_sub(since.0) / 1000);
+            let lag = usage
+                .oldest_expired
+                .map_or(0, |since| view.now().0.saturating_sub(since.0) / 1000);
             gauges.purge_lag_secs = gauges.purge_lag_secs.max(lag);
         }
         Ok(gauges)

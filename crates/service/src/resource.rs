@@ -23,7 +23,12 @@ pub fn etag(lsn: u64) -> Str {
 /// Appends an etag: a quoted text in the shape of a GUID whose last sixteen digits are the lsn.
 fn write_etag(lsn: u64, out: &mut Vec<u8>) {
     // Writing to a Vec cannot fail.
-    let _ = write!(out, "\"00000000-0000-0000-{:04x}-{:012x}\"", lsn >> 48, lsn & 0xffff_ffff_ffff);
+    let _ = write!(
+        out,
+        "\"00000000-0000-0000-{:04x}-{:012x}\"",
+        lsn >> 48,
+        lsn & 0xffff_ffff_ffff
+    );
 }
 
 /// Whether a condition's etag names a commit: as sent by us, without its quotes, or `*`.
@@ -43,7 +48,10 @@ pub fn database_rid(database: &Database) -> Str {
 /// A collection's `_rid`, as numbers.
 #[must_use]
 pub const fn rid_of(collection: &Collection) -> CollectionRid {
-    CollectionRid { db: collection.database, coll: collection.cid.0 }
+    CollectionRid {
+        db: collection.database,
+        coll: collection.cid.0,
+    }
 }
 
 /// A collection's `_rid`.
@@ -55,14 +63,23 @@ pub fn collection_rid(collection: &Collection) -> Str {
 /// A collection's `_self`: `dbs/…/colls/…/`.
 #[must_use]
 pub fn collection_self(collection: &Collection) -> String {
-    format!("dbs/{}/colls/{}/", DatabaseRid(collection.database).text(), collection_rid(collection))
+    format!(
+        "dbs/{}/colls/{}/",
+        DatabaseRid(collection.database).text(),
+        collection_rid(collection)
+    )
 }
 
 /// Appends an item as JSON text in one pass over its stored bytes: the user's members, then the system's.
 ///
 /// # Errors
 /// When the stored body is damaged.
-pub fn write_item(collection: &Collection, header: &Header, body: &[u8], out: &mut Vec<u8>) -> Result<()> {
+pub fn write_item(
+    collection: &Collection,
+    header: &Header,
+    body: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
     out.push(b'{');
     let members = bson::json_members(body, out).map_err(StoreError::from)?;
     if members > 0 {
@@ -100,10 +117,16 @@ pub fn item_value<B: AsRef<[u8]>>(collection: &Collection, item: &Live<B>) -> Re
     let mut document = bson::read_document(item.body()).map_err(StoreError::from)?;
     let rid = rid_of(collection).document(item.header().ordinal).text();
     document.push("_rid", Value::String(rid.clone()));
-    document.push("_self", Value::from(format!("{}docs/{rid}/", collection_self(collection))));
+    document.push(
+        "_self",
+        Value::from(format!("{}docs/{rid}/", collection_self(collection))),
+    );
     document.push("_etag", Value::String(etag(item.header().lsn)));
     document.push("_attachments", Value::from("attachments/"));
-    document.push("_ts", Value::Int64(i64::try_from(item.header().written.0).unwrap_or(i64::MAX)));
+    document.push(
+        "_ts",
+        Value::Int64(i64::try_from(item.header().written.0).unwrap_or(i64::MAX)),
+    );
     Ok(Value::Object(document))
 }
 
@@ -121,7 +144,13 @@ pub fn database_value(database: &Database) -> Value {
     let rid = database_rid(database);
     let mut object = Object::new();
     object.push("id", Value::String(database.id.clone()));
-    push_system(&mut object, rid.clone(), format!("dbs/{rid}/"), database.lsn, database.written.0);
+    push_system(
+        &mut object,
+        rid.clone(),
+        format!("dbs/{rid}/"),
+        database.lsn,
+        database.written.0,
+    );
     object.push("_colls", Value::from("colls/"));
     object.push("_users", Value::from("users/"));
     Value::Object(object)
@@ -132,7 +161,13 @@ pub fn database_value(database: &Database) -> Value {
 pub fn collection_value(collection: &Collection) -> Value {
     let mut object = collection.document.clone();
     let rid = collection_rid(collection);
-    push_system(&mut object, rid, collection_self(collection), collection.lsn, collection.written.0);
+    push_system(
+        &mut object,
+        rid,
+        collection_self(collection),
+        collection.lsn,
+        collection.written.0,
+    );
     for (name, path) in [
         ("_docs", "docs/"),
         ("_sprocs", "sprocs/"),

@@ -49,7 +49,12 @@ impl Service {
             accept_clock: config.accept_clock,
         })
         .await?;
-        Ok(Arc::new(Service { store, config, throughputs: Throughputs::default(), maintenance: Maintenance::default() }))
+        Ok(Arc::new(Service {
+            store,
+            config,
+            throughputs: Throughputs::default(),
+            maintenance: Maintenance::default(),
+        }))
     }
 
     /// The engine's clock.
@@ -99,12 +104,17 @@ impl Service {
     }
 
     pub(crate) async fn view(&self) -> Result<View> {
-        self.maintenance.asked.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.maintenance
+            .asked
+            .store(true, std::sync::atomic::Ordering::Relaxed);
         Ok(self.store.view().await?)
     }
 }
 
 /// What a verb that ran too often against faster writers answers.
 pub(crate) fn always_slower() -> Error {
-    Error::new(Kind::RetryWith, "Conflicting request to resource has been attempted. Retry to avoid conflicts.")
+    Error::new(
+        Kind::RetryWith,
+        "Conflicting request to resource has been attempted. Retry to avoid conflicts.",
+    )
 }

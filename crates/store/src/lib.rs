@@ -30,7 +30,7 @@ pub use open::{OpenError, OpenOptions, Place};
 pub use purger::Purged;
 pub use txn::{Done, Found, Refused, Txn, Written};
 pub use usage::{Tally, Usage};
-pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, View};
+pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, Span, View};
 
 use catalog::epoch;
 use keys::MetaKind;
@@ -245,7 +245,11 @@ impl Store {
     pub async fn persist_clock(&self) -> Result<()> {
         let mut batch = Batch::new();
         let clock = self.clock.checkpoint(self.clock.now());
-        batch.put(Space::Meta, Template::from(keys::CLOCK), Template::from(clock));
+        batch.put(
+            Space::Meta,
+            Template::from(keys::CLOCK),
+            Template::from(clock),
+        );
         self.engine.commit(batch).await?;
         Ok(())
     }

@@ -8,10 +8,10 @@ use lapsedb_kv::{AnyEngine, Batch, Engine, EngineKind, Snapshot, Space, Template
 use lapsedb_record::clock::WallOptions;
 use lapsedb_record::{Clock, Millis};
 
-use crate::{Image, Store};
 use crate::catalog::Catalog;
 use crate::error::StoreError;
 use crate::keys::{self, CollectionId, MetaKind};
+use crate::{Image, Store};
 
 /// The layout this version writes.
 const STORE_FORMAT: u8 = 1;

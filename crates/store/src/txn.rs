@@ -454,8 +454,14 @@ impl<'a> Txn<'a> {
                     Some(_) | None => Ordinal::New(index),
                 };
                 let record = Record::new(ttl, index, ordinal, &body);
-                let entries =
-                    Entries::of_new(&self.collection, &key, &partition, &record, &document, stems);
+                let entries = Entries::of_new(
+                    &self.collection,
+                    &key,
+                    &partition,
+                    &record,
+                    &document,
+                    stems,
+                );
                 Some((record, entries))
             }
         };

@@ -9,7 +9,7 @@ use lapsedb_record::{Lens, Live, MARK_BYTES, Mark, Millis, Stored};
 use crate::catalog::{Catalog, Collection, MetaRecord};
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey};
-use crate::partition_key::{EpkRange, PartitionKey};
+use crate::partition_key::{EpkRange, PartitionKey, epk_bytes};
 
 /// How many rows one step of a scan asks of the engine.
 const SCAN_ROWS_STEP: usize = 256;
@@ -37,9 +37,59 @@ pub enum ItemRange {
     Partition(PartitionKey),
     /// All whose effective partition key lies in a range, by partition and id.
     Epk(EpkRange),
+    /// Some partitions, prefixes of partitions and single items, in the order of their keys.
+    Spans(Vec<Span>),
+}
+
+/// A stretch of item keys, from (inclusive) to (exclusive).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    from: Vec<u8>,
+    to: Vec<u8>,
+}
+
+impl Span {
+    /// The span of one item.
+    #[must_use]
+    pub fn of_item(key: &ItemKey) -> Span {
+        let from = key.as_bytes().to_vec();
+        let to = [from.as_slice(), &[0]].concat();
+        Span { from, to }
+    }
+
+    /// The span of a whole partition, or of all that begin with the first levels of a hierarchical key.
+    #[must_use]
+    pub fn of_partition(collection: &Collection, partition: &PartitionKey) -> Span {
+        let from = if partition.components().len() < collection.partition_key.paths.len() {
+            let mut prefix = keys::collection_prefix(collection.cid);
+            prefix.extend_from_slice(&epk_bytes(&collection.partition_key, partition));
+            prefix
+        } else {
+            keys::partition_prefix(collection, partition)
+        };
+        let to = lapsedb_kv::prefix_end(&from);
+        Span { from, to }
+    }
+}
+
+impl ItemRange {
+    /// The items of some spans, each once, however they overlap.
+    #[must_use]
+    pub fn spans(mut spans: Vec<Span>) -> ItemRange {
+        spans.sort_unstable();
+        let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
+        for span in spans {
+            match merged.last_mut() {
+                Some(last) if span.from <= last.to => last.to = last.to.clone().max(span.to),
+                Some(_) | None => merged.push(span),
+            }
+        }
+        ItemRange::Spans(merged)
+    }
 }
 
 /// A stretch of living items.
+#[derive(Default)]
 pub struct ItemPage {
     /// Key and item, in scan order.
     pub items: Vec<(ItemKey, Live<Bytes>)>,
@@ -138,42 +188,50 @@ impl View {
         resume: Option<&[u8]>,
         limits: ScanLimits,
     ) -> Result<ItemPage> {
-        let (space, from, to) = match range {
+        let one = |space: Space, (from, to): (Vec<u8>, Vec<u8>)| (space, vec![Span { from, to }]);
+        let (space, mut spans) = match range {
             ItemRange::Everything => {
                 let prefix = keys::collection_prefix(collection.cid);
                 let to = lapsedb_kv::prefix_end(&prefix);
-                (Space::Order, prefix, to)
+                one(Space::Order, (prefix, to))
             }
-            ItemRange::Partition(partition) => {
-                let prefix = keys::partition_prefix(collection, partition);
-                let to = lapsedb_kv::prefix_end(&prefix);
-                (Space::Items, prefix, to)
-            }
-            ItemRange::Epk(range) => {
-                let (from, to) = keys::epk_bounds(collection, range);
-                (Space::Items, from, to)
-            }
+            ItemRange::Partition(partition) => (
+                Space::Items,
+                vec![Span::of_partition(collection, partition)],
+            ),
+            ItemRange::Epk(range) => one(Space::Items, keys::epk_bounds(collection, range)),
+            ItemRange::Spans(spans) => (Space::Items, spans.clone()),
         };
-        // A resume point outside the range can only come from a forged token: it yields nothing rather than foreign items.
-        let from = match resume {
-            Some(resume) if resume >= from.as_slice() => resume.to_vec(),
-            Some(_) | None => from,
-        };
+        // A resume point only ever narrows a span: a forged one yields fewer items, never foreign ones.
+        if let Some(resume) = resume {
+            spans.retain(|span| span.to.as_slice() > resume);
+            if let Some(first) = spans.first_mut()
+                && first.from.as_slice() < resume
+            {
+                first.from = resume.to_vec();
+            }
+        }
         let epk = match range {
             ItemRange::Epk(range) => Some(range),
-            ItemRange::Everything | ItemRange::Partition(_) => None,
+            ItemRange::Everything | ItemRange::Partition(_) | ItemRange::Spans(_) => None,
         };
-        Walk {
+        let lens = self.lens(collection);
+        let mut walk = Walk {
             view: self,
-            lens: self.lens(collection),
+            lens,
             collection,
             space,
             epk,
-            to,
             limits,
+            bytes_left: limits.bytes_max,
+            page: ItemPage::default(),
+        };
+        for span in spans {
+            if walk.span(span).await? {
+                break;
+            }
         }
-        .run(from)
-        .await
+        Ok(walk.page)
     }
 
     /// A catalog record by its key.
@@ -204,54 +262,45 @@ struct Walk<'a> {
     collection: &'a Collection,
     space: Space,
     epk: Option<&'a EpkRange>,
-    to: Vec<u8>,
     limits: ScanLimits,
+    bytes_left: usize,
+    page: ItemPage,
 }
 
 impl Walk<'_> {
-    async fn run(&self, mut from: Vec<u8>) -> Result<ItemPage> {
-        let mut page = ItemPage {
-            items: Vec::new(),
-            places: Vec::new(),
-            resume: None,
-            entries_read: 0,
+    /// Walks one span; true if the page is full.
+    async fn span(&mut self, span: Span) -> Result<bool> {
+        let mut scan = Scan {
+            space: self.space,
+            from: span.from,
+            to: span.to,
+            reverse: false,
+            rows_max: 0,
+            bytes_max: 0,
         };
-        let mut bytes_left = self.limits.bytes_max;
-        while !from.is_empty() && (self.to.is_empty() || from < self.to) {
-            let rows_max = (self.limits.items_max - page.items.len()).clamp(1, SCAN_ROWS_STEP);
-            let step = self
-                .view
-                .snapshot
-                .scan(Scan {
-                    space: self.space,
-                    from: from.clone(),
-                    to: self.to.clone(),
-                    reverse: false,
-                    rows_max,
-                    bytes_max: bytes_left.clamp(1, SCAN_BYTES_STEP),
-                })
-                .await?;
+        loop {
+            let room = self.limits.items_max.saturating_sub(self.page.items.len());
+            scan.rows_max = room.clamp(1, SCAN_ROWS_STEP);
+            scan.bytes_max = self.bytes_left.clamp(1, SCAN_BYTES_STEP);
+            let step = self.view.snapshot.scan(scan.clone()).await?;
             for (key, value) in step.rows {
-                page.entries_read += 1;
-                from.clear();
-                from.extend_from_slice(&key);
-                from.push(0);
+                scan.resume_after(&key);
+                self.page.entries_read += 1;
                 let Some((own, item)) = self.item_of(&key, value).await? else {
                     continue;
                 };
-                bytes_left = bytes_left.saturating_sub(item.body().len());
-                page.items.push((own, item));
-                page.places.push(key.to_vec());
-                if page.items.len() >= self.limits.items_max || bytes_left == 0 {
-                    page.resume = Some(from);
-                    return Ok(page);
+                self.bytes_left = self.bytes_left.saturating_sub(item.body().len());
+                self.page.items.push((own, item));
+                self.page.places.push(key.to_vec());
+                if self.page.items.len() >= self.limits.items_max || self.bytes_left == 0 {
+                    self.page.resume = Some(scan.from);
+                    return Ok(true);
                 }
             }
             if !step.more {
-                return Ok(page);
+                return Ok(false);
             }
         }
-        Ok(page)
     }
 
     /// The living item an entry stands for.

@@ -2,9 +2,9 @@
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_MAX_AGE, HOST,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HOST,
 };
-use http::{HeaderName, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use lapsedb_service::Result;
 use lapsedb_service::charge::METADATA_READ;
 use lapsedb_value::{Object, Value};
@@ -79,6 +79,21 @@ pub fn preflight() -> Answer {
     answer.set(ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
     answer.set(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECS);
     answer
+}
+
+/// Response headers that clients in browsers may look at.
+const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
+    "etag, lsn, date, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, \
+    x-ms-cosmos-min-throughput, x-ms-documentdb-collection-index-transformation-progress, \
+    x-ms-documentdb-partitionkeyrangeid, x-ms-gatewayversion, x-ms-item-count, x-ms-item-lsn, \
+    x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, \
+    x-ms-retry-after-ms, x-ms-schemaversion, x-ms-session-token, x-ms-substatus, x-ms-version",
+);
+
+/// Lets a page in a browser see an answer: who may ask is decided by the signature, not by the page's origin.
+pub fn allow_origin(headers: &mut HeaderMap) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
 }
 
 /// The address the client itself used, so that it does not wander off to one it cannot reach.

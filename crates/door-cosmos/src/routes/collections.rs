@@ -5,6 +5,7 @@ use lapsedb_service::Result;
 use lapsedb_service::collections::{self, CollectionUsage};
 use lapsedb_service::limits::BODY_BYTES_MAX;
 use lapsedb_service::scripts::ScriptKind;
+use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -44,10 +45,18 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     match *call.method {
         Method::GET => {
             let with_usage = call.flag(&headers::POPULATE_QUOTA)?;
-            let read = collections::read(&call.ctx, at, &conditions, with_usage).await?;
+            let with_statistics = call.flag(&headers::POPULATE_STATISTICS)?;
+            let mut read =
+                collections::read(&call.ctx, at, &conditions, with_usage || with_statistics)
+                    .await?;
+            if with_statistics
+                && let (Some(usage), Some(body)) = (&read.usage, read.reply.value.as_object_mut())
+            {
+                body.push("statistics", statistics(usage));
+            }
             let mut answer = resource::answer(&read.reply);
             answer.set_number(headers::INDEX_PROGRESS, 100);
-            if let Some(usage) = &read.usage {
+            if let Some(usage) = read.usage.as_ref().filter(|_| with_usage) {
                 answer.set(headers::RESOURCE_QUOTA, &quota_text());
                 answer.set(headers::RESOURCE_USAGE, &usage_text(usage));
             }
@@ -66,6 +75,20 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         }
         _ => Err(method_not_allowed(call)),
     }
+}
+
+/// What the ranges of a collection hold; there is one.
+fn statistics(usage: &CollectionUsage) -> Value {
+    let number = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+    let mut range = Object::new();
+    range.push("id", Value::from("0"));
+    range.push(
+        "sizeInKB",
+        number(usage.items.live.bytes.div_ceil(KILOBYTE)),
+    );
+    range.push("documentCount", number(usage.items.live.items));
+    range.push("partitionKeys", Value::Array(Vec::new()));
+    Value::Array(vec![Value::Object(range)])
 }
 
 /// What a collection may hold; -1 where there is no limit.

@@ -4,14 +4,15 @@ use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{Method, StatusCode};
 use lapsedb_service::items::feed::{Paging, Selection};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, OpDone, Outcome, Patch, Ran};
-use lapsedb_service::{Collection, Database, EpkRange, Error, Kind, PartitionKey, Result, charge, resource};
-
+use lapsedb_service::{
+    Collection, Database, EpkRange, Error, Kind, PartitionKey, Result, charge, resource,
+};
 
 use crate::answer::Answer;
 use crate::batch::{self, Batch, Form};
 use crate::call::Call;
-use crate::headers;
 use crate::envelope;
+use crate::headers;
 use crate::routes::method_not_allowed;
 
 /// `…/docs`: feed, query, batch, upsert, create. The order of the questions is the wire's.
@@ -31,7 +32,11 @@ pub async fn feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         Method::POST => {
             let document = Document::new(call.object()?)?;
             let upsert = call.flag(&headers::IS_UPSERT)?;
-            let action = if upsert { Action::Upsert(document) } else { Action::Create(document) };
+            let action = if upsert {
+                Action::Upsert(document)
+            } else {
+                Action::Create(document)
+            };
             write_one(call, db, coll, action).await
         }
         _ => Err(method_not_allowed(call)),
@@ -69,8 +74,13 @@ pub async fn delete_partition(call: &Call<'_>, db: &str, coll: &str) -> Result<A
     }
     let partition = partition(call)?;
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
-    let deleted =
-        items::delete_partition::delete_partition(&call.ctx, (db, coll), intended, partition.as_ref()).await?;
+    let deleted = items::delete_partition::delete_partition(
+        &call.ctx,
+        (db, coll),
+        intended,
+        partition.as_ref(),
+    )
+    .await?;
     Ok(Answer::empty(StatusCode::OK, deleted.charge))
 }
 
@@ -79,18 +89,32 @@ async fn read_one(call: &Call<'_>, db: &str, coll: &str, id: &str) -> Result<Ans
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let found = items::read::read(&call.ctx, (db, coll), intended, partition.as_ref(), id).await?;
     let header = found.item.header();
-    let unchanged = call.text(&IF_NONE_MATCH)?.is_some_and(|etag| resource::etag_matches(etag, header.lsn));
+    let unchanged = call
+        .text(&IF_NONE_MATCH)?
+        .is_some_and(|etag| resource::etag_matches(etag, header.lsn));
     let mut answer = if unchanged {
         Answer::empty(StatusCode::NOT_MODIFIED, charge::NOT_MODIFIED)
     } else {
         let mut body = Vec::with_capacity(found.item.body().len() * 5 / 4 + 320);
-        resource::write_item(&found.scope.collection, header, found.item.body(), &mut body)?;
+        resource::write_item(
+            &found.scope.collection,
+            header,
+            found.item.body(),
+            &mut body,
+        )?;
         Answer::json(StatusCode::OK, found.charge, body)
     };
     answer.set_etag(header.lsn);
-    answer.set_number(headers::ITEM_LSN, header.lsn).set_number(headers::ITEM_LLSN, header.lsn);
+    answer
+        .set_number(headers::ITEM_LSN, header.lsn)
+        .set_number(headers::ITEM_LLSN, header.lsn);
     let lsn = found.scope.view.lsn();
-    owner(&mut answer, &found.scope.database, &found.scope.collection, lsn);
+    owner(
+        &mut answer,
+        &found.scope.database,
+        &found.scope.collection,
+        lsn,
+    );
     Ok(answer)
 }
 
@@ -105,7 +129,10 @@ async fn write_one(call: &Call<'_>, db: &str, coll: &str, action: Action) -> Res
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let ops = [op];
     let mut ran = items::run(&call.ctx, (db, coll), intended, &ops, Mode::Atomic).await?;
-    let done = ran.results.pop().unwrap_or_else(|| Err(Error::new(Kind::Internal, "An operation gave no result.")))?;
+    let done = ran
+        .results
+        .pop()
+        .unwrap_or_else(|| Err(Error::new(Kind::Internal, "An operation gave no result.")))?;
     let mut answer = written(call, &ran, &done)?;
     owner(&mut answer, &ran.database, &ran.collection, ran.lsn);
     Ok(answer)
@@ -118,7 +145,9 @@ fn written(call: &Call<'_>, ran: &Ran, done: &OpDone) -> Result<Answer> {
         Outcome::Deleted => StatusCode::NO_CONTENT,
         Outcome::NotModified => StatusCode::NOT_MODIFIED,
     };
-    let Some(item) = &done.item else { return Ok(Answer::empty(status, done.charge)) };
+    let Some(item) = &done.item else {
+        return Ok(Answer::empty(status, done.charge));
+    };
     let mut answer = if call.minimal()? {
         Answer::empty(status, done.charge)
     } else {
@@ -133,12 +162,19 @@ fn written(call: &Call<'_>, ran: &Ran, done: &OpDone) -> Result<Answer> {
 async fn run_batch(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     refuse_triggers(call)?;
     let partition = partition(call)?;
-    let batch = Batch::parse(&call.body, partition.as_ref())?;
+    let mut batch = Batch::parse(&call.body, partition.as_ref())?;
+    if call.minimal()? {
+        batch.want_no_documents();
+    }
     let atomic = call.flag(&headers::BATCH_ATOMIC)?;
     let mode = if atomic { Mode::Atomic } else { Mode::Each };
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let ran = items::run(&call.ctx, (db, coll), intended, &batch.ops, mode).await?;
-    let status = if ran.results.iter().any(Result::is_err) { StatusCode::MULTI_STATUS } else { StatusCode::OK };
+    let status = if ran.results.iter().any(Result::is_err) {
+        StatusCode::MULTI_STATUS
+    } else {
+        StatusCode::OK
+    };
     let body = batch::write(batch.form, &ran.collection, &ran.results, &batch.minimal)?;
     let mut answer = match batch.form {
         Form::Json => Answer::json(status, ran.charge, body),
@@ -151,8 +187,12 @@ async fn run_batch(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
 async fn read_feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let resume = envelope::items_resume(call)?;
-    let paging = Paging { items_max: call.page_size()?, resume };
-    let page = items::feed::feed(&call.ctx, (db, coll), intended, &selection(call)?, &paging).await?;
+    let paging = Paging {
+        items_max: call.page_size()?,
+        resume,
+    };
+    let page =
+        items::feed::feed(&call.ctx, (db, coll), intended, &selection(call)?, &paging).await?;
     let collection = &page.scope.collection;
     let mut body = envelope::open(&resource::collection_rid(collection), "Documents");
     for (at, (_, item)) in page.items.iter().enumerate() {
@@ -167,7 +207,12 @@ async fn read_feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     if let Some(resume) = &page.resume {
         answer.set(headers::CONTINUATION, &envelope::items_token(resume));
     }
-    owner(&mut answer, &page.scope.database, collection, page.scope.view.lsn());
+    owner(
+        &mut answer,
+        &page.scope.database,
+        collection,
+        page.scope.view.lsn(),
+    );
     Ok(answer)
 }
 
@@ -176,10 +221,13 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let request = items::query::Request {
         selection: selection(call)?,
         items_max: call.page_size()?,
-        continuation: call.text(&headers::CONTINUATION)?.filter(|token| !token.is_empty()),
+        continuation: call
+            .text(&headers::CONTINUATION)?
+            .filter(|token| !token.is_empty()),
     };
     let (text, params) = envelope::query_text(call)?;
-    let page = items::query::query(&call.ctx, (db, coll), intended, &text, &params, request).await?;
+    let page =
+        items::query::query(&call.ctx, (db, coll), intended, &text, &params, request).await?;
     let collection = &page.scope.collection;
     let mut body = envelope::open(&resource::collection_rid(collection), "Documents");
     for (at, row) in page.rows.iter().enumerate() {
@@ -194,7 +242,12 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     if let Some(token) = &page.continuation {
         answer.set(headers::CONTINUATION, token);
     }
-    owner(&mut answer, &page.scope.database, collection, page.scope.view.lsn());
+    owner(
+        &mut answer,
+        &page.scope.database,
+        collection,
+        page.scope.view.lsn(),
+    );
     Ok(answer)
 }
 
@@ -205,7 +258,12 @@ async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     items::query::check(&text, &params)?;
     let body = br#"{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#;
     let mut answer = Answer::json(StatusCode::OK, charge::METADATA_READ, body.to_vec());
-    owner(&mut answer, &scope.database, &scope.collection, scope.view.lsn());
+    owner(
+        &mut answer,
+        &scope.database,
+        &scope.collection,
+        scope.view.lsn(),
+    );
     Ok(answer)
 }
 
@@ -213,18 +271,25 @@ async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
 fn partition(call: &Call<'_>) -> Result<Option<PartitionKey>> {
     match call.text(&headers::PARTITION_KEY)? {
         None | Some("") => Ok(None),
-        Some(text) => PartitionKey::parse(text).map(Some).map_err(|error| Error::bad_request(error.to_string())),
+        Some(text) => PartitionKey::parse(text)
+            .map(Some)
+            .map_err(|error| Error::bad_request(error.to_string())),
     }
 }
 
 /// The items a feed or query is about.
 fn selection(call: &Call<'_>) -> Result<Selection> {
-    let epk = match (call.text(&headers::START_EPK)?, call.text(&headers::END_EPK)?) {
+    let epk = match (
+        call.text(&headers::START_EPK)?,
+        call.text(&headers::END_EPK)?,
+    ) {
         (None, None) => None,
         (start, end) => {
             let kind = call.text(&headers::READ_KEY_TYPE)?;
             if kind.is_some_and(|kind| !kind.eq_ignore_ascii_case("EffectivePartitionKeyRange")) {
-                return Err(Error::bad_request("One of the input values is invalid: x-ms-read-key-type must be EffectivePartitionKeyRange."));
+                return Err(Error::bad_request(
+                    "One of the input values is invalid: x-ms-read-key-type must be EffectivePartitionKeyRange.",
+                ));
             }
             let range = EpkRange::parse(start.unwrap_or(""), end.unwrap_or("FF"));
             Some(range.ok_or_else(|| Error::bad_request("One of the input values is invalid: x-ms-start-epk and x-ms-end-epk must be hexadecimal."))?)
@@ -232,7 +297,9 @@ fn selection(call: &Call<'_>) -> Result<Selection> {
     };
     Ok(Selection {
         partition: partition(call)?,
-        range_id: call.text(&headers::PARTITION_KEY_RANGE_ID)?.map(str::to_owned),
+        range_id: call
+            .text(&headers::PARTITION_KEY_RANGE_ID)?
+            .map(str::to_owned),
         epk,
     })
 }
@@ -240,8 +307,14 @@ fn selection(call: &Call<'_>) -> Result<Selection> {
 /// Triggers are kept, not run: a write that asks for one must not succeed as if it had run.
 fn refuse_triggers(call: &Call<'_>) -> Result<()> {
     for name in [headers::PRE_TRIGGER, headers::POST_TRIGGER] {
-        if call.text(&name)?.is_some_and(|value| !value.trim().is_empty()) {
-            return Err(Error::new(Kind::NotImplemented, "Triggers are stored but not run by this version; the write was not made."));
+        if call
+            .text(&name)?
+            .is_some_and(|value| !value.trim().is_empty())
+        {
+            return Err(Error::new(
+                Kind::NotImplemented,
+                "Triggers are stored but not run by this version; the write was not made.",
+            ));
         }
     }
     Ok(())

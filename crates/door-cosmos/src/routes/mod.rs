@@ -46,19 +46,31 @@ async fn run_other(call: &Call<'_>, segments: &[&str]) -> Result<Answer> {
         ["dbs", db, "colls", coll, "operations", "partitionkeydelete"] => {
             items::delete_partition(call, db, coll).await
         }
-        ["dbs", db, "colls", coll, kind @ ("sprocs" | "triggers" | "udfs")] => {
-            scripts::feed(call, db, coll, script_kind(kind)).await
-        }
-        ["dbs", db, "colls", coll, kind @ ("sprocs" | "triggers" | "udfs"), id] => {
-            scripts::one(call, db, coll, script_kind(kind), id).await
-        }
+        [
+            "dbs",
+            db,
+            "colls",
+            coll,
+            kind @ ("sprocs" | "triggers" | "udfs"),
+        ] => scripts::feed(call, db, coll, script_kind(kind)).await,
+        [
+            "dbs",
+            db,
+            "colls",
+            coll,
+            kind @ ("sprocs" | "triggers" | "udfs"),
+            id,
+        ] => scripts::one(call, db, coll, script_kind(kind), id).await,
         ["dbs", db, "users"] => users::feed(call, db).await,
         ["dbs", db, "users", user] => users::one(call, db, user).await,
         ["dbs", db, "users", user, "permissions"] => permissions::feed(call, db, user).await,
         ["dbs", db, "users", user, "permissions", id] => permissions::one(call, db, user, id).await,
         ["offers"] => offers::feed(call).await,
         ["offers", rid] => offers::one(call, rid).await,
-        _ => Err(Error::new(Kind::NotFound, format!("There is nothing at the address '/{}'.", segments.join("/")))),
+        _ => Err(Error::new(
+            Kind::NotFound,
+            format!("There is nothing at the address '/{}'.", segments.join("/")),
+        )),
     }
 }
 
@@ -75,6 +87,10 @@ fn script_kind(segment: &str) -> ScriptKind {
 pub fn method_not_allowed(call: &Call<'_>) -> Error {
     Error::new(
         Kind::MethodNotAllowed,
-        format!("The method {} is not allowed at '/{}'.", call.method, call.segments.join("/")),
+        format!(
+            "The method {} is not allowed at '/{}'.",
+            call.method,
+            call.segments.join("/")
+        ),
     )
 }

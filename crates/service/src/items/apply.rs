@@ -64,10 +64,20 @@ async fn upsert(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, document: &Document) 
     put(txn, key, &partition, document, outcome).await
 }
 
-async fn replace(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str, document: &Document) -> Result<Applied> {
+async fn replace(
+    who: &Who,
+    txn: &mut Txn<'_>,
+    op: &ItemOp,
+    id: &str,
+    document: &Document,
+) -> Result<Applied> {
     let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    who.may_look(txn.collection(), &partition)?;
     let key = locate(txn, &partition, id).await?;
-    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    let found = txn
+        .get(&key, &partition)
+        .await?
+        .ok_or_else(Error::not_found)?;
     may_write(who, txn, &partition, &found)?;
     conditions(op, &found)?;
     if found.document.get("id").and_then(Value::as_str) != Some(&document.id) {
@@ -81,10 +91,20 @@ async fn replace(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str, document: 
     put(txn, key, &partition, document, Outcome::Ok).await
 }
 
-async fn patch_item(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str, patch: &Patch) -> Result<Applied> {
+async fn patch_item(
+    who: &Who,
+    txn: &mut Txn<'_>,
+    op: &ItemOp,
+    id: &str,
+    patch: &Patch,
+) -> Result<Applied> {
     let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    who.may_look(txn.collection(), &partition)?;
     let key = locate(txn, &partition, id).await?;
-    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    let found = txn
+        .get(&key, &partition)
+        .await?
+        .ok_or_else(Error::not_found)?;
     may_write(who, txn, &partition, &found)?;
     conditions(op, &found)?;
     if let Some(condition) = &patch.condition {
@@ -95,7 +115,10 @@ async fn patch_item(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str, patch: 
     }
     let mut object = found.document;
     patch.apply(&mut object, txn.collection())?;
-    let document = Document { id: id.to_owned(), object: Arc::new(object) };
+    let document = Document {
+        id: id.to_owned(),
+        object: Arc::new(object),
+    };
     document.check_size()?;
     document.check_ttl(txn.collection())?;
     put(txn, key, &partition, &document, Outcome::Ok).await
@@ -103,44 +126,76 @@ async fn patch_item(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str, patch: 
 
 async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
     let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    who.may_look(txn.collection(), &partition)?;
     let key = locate(txn, &partition, id).await?;
-    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    let found = txn
+        .get(&key, &partition)
+        .await?
+        .ok_or_else(Error::not_found)?;
     may_write(who, txn, &partition, &found)?;
     conditions(op, &found)?;
     txn.delete(&key, &partition).await?;
-    Ok(Applied { charge: charge::delete(size(&found)), key, outcome: Outcome::Deleted, read: None, wrote: None })
+    Ok(Applied {
+        charge: charge::delete(size(&found)),
+        key,
+        outcome: Outcome::Deleted,
+        read: None,
+        wrote: None,
+    })
 }
 
 async fn read(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
     let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    who.may_look(txn.collection(), &partition)?;
     let key = locate(txn, &partition, id).await?;
-    let found = txn.get(&key, &partition).await?.ok_or_else(Error::not_found)?;
+    let found = txn
+        .get(&key, &partition)
+        .await?
+        .ok_or_else(Error::not_found)?;
     who.may_read_item(txn.collection(), &partition, ordinal(&found))?;
     let charge = charge::read(size(&found));
     if let (Some(condition), Some(header)) = (&op.if_none_match, &found.header)
         && etag_matches(condition, header.lsn)
     {
-        return Ok(Applied { key, outcome: Outcome::NotModified, charge, read: None, wrote: None });
+        return Ok(Applied {
+            key,
+            outcome: Outcome::NotModified,
+            charge,
+            read: None,
+            wrote: None,
+        });
     }
     let (read, wrote) = match found.header {
         Some(header) => (Some(item(header, &found.document)), None),
         None => (None, Some(Arc::new(found.document))),
     };
-    Ok(Applied { key, outcome: Outcome::Ok, charge, read, wrote })
+    Ok(Applied {
+        key,
+        outcome: Outcome::Ok,
+        charge,
+        read,
+        wrote,
+    })
 }
 
 /// An item put together from its parts.
 pub(crate) fn item(header: Header, document: &Object) -> Item {
     let mut body = Vec::new();
     bson::write_document(document, &mut body);
-    Item { header, body: Bytes::from(body) }
+    Item {
+        header,
+        body: Bytes::from(body),
+    }
 }
 
 /// Where a new document goes, after all that can be said against it by itself.
 fn place(txn: &Txn<'_>, op: &ItemOp, document: &Document) -> Result<(ItemKey, PartitionKey)> {
     let partition = document.partition(txn.collection(), op.partition.as_ref())?;
     document.check_ttl(txn.collection())?;
-    Ok((ItemKey::new(txn.collection(), &partition, &document.id), partition))
+    Ok((
+        ItemKey::new(txn.collection(), &partition, &document.id),
+        partition,
+    ))
 }
 
 async fn put(
@@ -150,15 +205,29 @@ async fn put(
     document: &Document,
     outcome: Outcome,
 ) -> Result<Applied> {
-    match txn.put(&key, partition, Arc::clone(&document.object)).await? {
+    match txn
+        .put(&key, partition, Arc::clone(&document.object))
+        .await?
+    {
         Ok(written) => {
             let charge = match outcome {
                 Outcome::Created => charge::insert(written.bytes, written.terms),
-                Outcome::Ok | Outcome::Deleted | Outcome::NotModified => charge::replace(written.bytes, written.terms),
+                Outcome::Ok | Outcome::Deleted | Outcome::NotModified => {
+                    charge::replace(written.bytes, written.terms)
+                }
             };
-            Ok(Applied { key, outcome, charge, read: None, wrote: Some(Arc::clone(&document.object)) })
+            Ok(Applied {
+                key,
+                outcome,
+                charge,
+                read: None,
+                wrote: Some(Arc::clone(&document.object)),
+            })
         }
-        Err(Refused::UniqueKey) => Err(Error::new(Kind::Conflict, "Unique index constraint violation.")),
+        Err(Refused::UniqueKey) => Err(Error::new(
+            Kind::Conflict,
+            "Unique index constraint violation.",
+        )),
     }
 }
 
@@ -168,7 +237,8 @@ async fn locate(txn: &mut Txn<'_>, partition: &PartitionKey, id: &str) -> Result
     if txn.get(&key, partition).await?.is_some() {
         return Ok(key);
     }
-    let by_rid = crate::items::read::key_by_rid(txn.view(), txn.collection(), id).await?;
+    let by_rid =
+        crate::items::read::key_by_rid(txn.view(), txn.collection(), partition, id).await?;
     Ok(by_rid.unwrap_or(key))
 }
 
@@ -179,7 +249,10 @@ fn conditions(op: &ItemOp, found: &Found) -> Result<()> {
         // Written earlier in this transaction: its etag is not known to anybody yet.
         None => condition.trim() == "*",
     };
-    if op.if_match.as_deref().is_some_and(|condition| !holds(condition))
+    if op
+        .if_match
+        .as_deref()
+        .is_some_and(|condition| !holds(condition))
         || op.if_none_match.as_deref().is_some_and(holds)
     {
         return Err(Error::precondition_failed());
@@ -196,7 +269,9 @@ fn ordinal(found: &Found) -> u64 {
 }
 
 fn size(found: &Found) -> usize {
-    found.header.map_or(1, |header| usize::try_from(header.charged).unwrap_or(usize::MAX))
+    found.header.map_or(1, |header| {
+        usize::try_from(header.charged).unwrap_or(usize::MAX)
+    })
 }
 
 /// The document with what conditions may ask of the system's properties.
@@ -204,7 +279,10 @@ fn with_system(found: &Found) -> Value {
     let mut object: Object = found.document.clone();
     if let Some(header) = &found.header {
         object.push("_etag", Value::String(etag(header.lsn)));
-        object.push("_ts", Value::Int64(i64::try_from(header.written.0).unwrap_or(i64::MAX)));
+        object.push(
+            "_ts",
+            Value::Int64(i64::try_from(header.written.0).unwrap_or(i64::MAX)),
+        );
     }
     Value::Object(object)
 }

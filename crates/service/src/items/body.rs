@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lapsedb_record::{Setting, ttl};
 use lapsedb_store::Collection;
-use lapsedb_store::partition_key::PartitionKey;
+use lapsedb_store::partition_key::{PartitionKey, PartitionKeyError};
 use lapsedb_value::{Object, Value, json};
 
 use crate::error::{Error, Kind, Result};
@@ -44,16 +44,26 @@ impl Document {
                 )));
             }
         };
-        Ok(Document { id, object: Arc::new(object) })
+        Ok(Document {
+            id,
+            object: Arc::new(object),
+        })
     }
 
     /// The partition this document belongs to, which must be the one the request named.
     ///
     /// # Errors
     /// When the request named none, or another.
-    pub fn partition(&self, collection: &Collection, given: Option<&PartitionKey>) -> Result<PartitionKey> {
+    pub fn partition(
+        &self,
+        collection: &Collection,
+        given: Option<&PartitionKey>,
+    ) -> Result<PartitionKey> {
         let own = collection.partition_key.extract(&self.object);
-        collection.partition_key.check_size(&own).map_err(|error| Error::bad_request(error.to_string()))?;
+        collection
+            .partition_key
+            .check_size(&own)
+            .map_err(|error| Error::bad_request(error.to_string()))?;
         let given = given_partition(collection, given)?;
         if given != own {
             return Err(Error::new(
@@ -72,11 +82,15 @@ impl Document {
         match collection.policy.setting {
             Setting::Off => Ok(()),
             Setting::On | Setting::OnWithDefault(_) => match self.object.get("ttl") {
-                Some(value) if ttl::meaningful(value).is_none() => Err(Error::bad_request(format!(
-                    "The input ttl '{}' is invalid. Ensure to provide a nonzero positive integer less than or equal to \
+                Some(value) if ttl::meaningful(value).is_none() => {
+                    Err(Error::bad_request(format!(
+                        "The input ttl '{}' is invalid. Ensure to provide a nonzero positive integer less than or equal to \
                      '2147483647', or '-1' which means never expire.",
-                    value.as_str().map_or_else(|| json::to_string(value), str::to_owned)
-                ))),
+                        value
+                            .as_str()
+                            .map_or_else(|| json::to_string(value), str::to_owned)
+                    )))
+                }
                 Some(_) | None => Ok(()),
             },
         }
@@ -96,8 +110,14 @@ impl Document {
                 return Err(too_large());
             }
         }
-        if self.object.values().any(|value| deeper_than(value, NESTING_LEVELS_MAX - 1)) {
-            return Err(Error::bad_request(format!("The document nests deeper than {NESTING_LEVELS_MAX} levels.")));
+        if self
+            .object
+            .values()
+            .any(|value| deeper_than(value, NESTING_LEVELS_MAX - 1))
+        {
+            return Err(Error::bad_request(format!(
+                "The document nests deeper than {NESTING_LEVELS_MAX} levels."
+            )));
         }
         Ok(())
     }
@@ -106,18 +126,35 @@ impl Document {
 /// The answer to what is too large.
 #[must_use]
 pub fn too_large() -> Error {
-    Error::new(Kind::TooLarge, format!("Request size is too large: at most {BODY_BYTES_MAX} bytes are allowed."))
+    Error::new(
+        Kind::TooLarge,
+        format!("Request size is too large: at most {BODY_BYTES_MAX} bytes are allowed."),
+    )
 }
 
 /// The one logical partition a request named.
 ///
 /// # Errors
 /// When it named none, or the key does not fit the collection.
-pub fn given_partition(collection: &Collection, given: Option<&PartitionKey>) -> Result<PartitionKey> {
+pub fn given_partition(
+    collection: &Collection,
+    given: Option<&PartitionKey>,
+) -> Result<PartitionKey> {
     let Some(given) = given else {
-        return Err(Error::bad_request("PartitionKey value must be supplied for this operation."));
+        return Err(Error::bad_request(
+            "PartitionKey value must be supplied for this operation.",
+        ));
     };
-    collection.partition_key.whole(given.clone()).map_err(|error| Error::bad_request(error.to_string()))
+    collection.partition_key.whole(given.clone()).map_err(|error| match error {
+        PartitionKeyError::TooMany | PartitionKeyError::TooFew => Error::new(
+            Kind::PartitionKeyMismatch,
+            format!(
+                "Partition key provided either doesn't correspond to definition in the collection or doesn't match \
+                 partition key field values specified in the document. {error}"
+            ),
+        ),
+        PartitionKeyError::Malformed | PartitionKeyError::TooLong(_) => Error::bad_request(error.to_string()),
+    })
 }
 
 /// Checks an item's id.
@@ -134,15 +171,25 @@ pub fn check_id(id: &str) -> Result<&str> {
     }
     let shown: String = id.chars().take(64).collect();
     Err(Error::bad_request(format!(
-        "The input name '{shown}' is invalid. Ensure to provide a unique non-empty string less than '1024' characters, \
-         without '/', '\\', '?' and '#'."
+        "The input name '{shown}' is invalid. Ensure to provide a unique non-empty string less than '1024' characters. \
+         The characters '/', '\\', '?' and '#' are not allowed."
     )))
 }
 
 fn deeper_than(value: &Value, levels: usize) -> bool {
     match value {
-        Value::Array(elements) => levels == 0 || elements.iter().any(|element| deeper_than(element, levels - 1)),
-        Value::Object(object) => levels == 0 || object.values().any(|member| deeper_than(member, levels - 1)),
+        Value::Array(elements) => {
+            levels == 0
+                || elements
+                    .iter()
+                    .any(|element| deeper_than(element, levels - 1))
+        }
+        Value::Object(object) => {
+            levels == 0
+                || object
+                    .values()
+                    .any(|member| deeper_than(member, levels - 1))
+        }
         _ => false,
     }
 }

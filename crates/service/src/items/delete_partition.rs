@@ -33,16 +33,26 @@ pub async fn delete_partition(
     intended: Option<&str>,
     partition: Option<&PartitionKey>,
 ) -> Result<Deleted> {
-    let mut deleted = Deleted { items: 0, charge: charge::METADATA_WRITE };
+    let mut deleted = Deleted {
+        items: 0,
+        charge: charge::METADATA_WRITE,
+    };
     let mut retries = 0;
     loop {
         let scope = ctx.scope(address.0, address.1).await?;
         scope.expect_rid(intended)?;
         let partition = given_partition(&scope.collection, partition)?;
-        ctx.who.may_write_items(&scope.collection, Some(&partition))?;
+        ctx.who
+            .may_write_items(&scope.collection, Some(&partition))?;
         let range = ItemRange::Partition(partition.clone());
-        let limits = ScanLimits { items_max: STEP_ITEMS, bytes_max: STEP_BYTES };
-        let page = scope.view.scan(&scope.collection, &range, None, limits).await?;
+        let limits = ScanLimits {
+            items_max: STEP_ITEMS,
+            bytes_max: STEP_BYTES,
+        };
+        let page = scope
+            .view
+            .scan(&scope.collection, &range, None, limits)
+            .await?;
         if page.items.is_empty() {
             return Ok(deleted);
         }

@@ -50,19 +50,32 @@ impl Selection {
     pub fn range(&self, collection: &Collection) -> Result<ItemRange> {
         if let Some(range) = &self.range_id {
             // `<collection rid>,<range>` from some clients.
-            let (rid, id) = range.rsplit_once(',').map_or((None, range.as_str()), |(rid, id)| (Some(rid), id));
-            if rid.is_some_and(|rid| rid != crate::resource::collection_rid(collection)) || id.trim() != "0" {
-                return Err(Error::new(Kind::RangeGone, format!("The partition key range '{range}' does not exist.")));
+            let (rid, id) = range
+                .rsplit_once(',')
+                .map_or((None, range.as_str()), |(rid, id)| (Some(rid), id));
+            if rid.is_some_and(|rid| rid != crate::resource::collection_rid(collection))
+                || id.trim() != "0"
+            {
+                return Err(Error::new(
+                    Kind::RangeGone,
+                    format!("The partition key range '{range}' does not exist."),
+                ));
             }
         }
         let of_key = match &self.partition {
             None => None,
             Some(key) => {
                 let def = &collection.partition_key;
-                let key = def.prefix(key.clone()).map_err(|error| Error::bad_request(error.to_string()))?;
-                let whole = key.components().is_empty() || key.components().len() == def.paths.len();
+                let key = def
+                    .prefix(key.clone())
+                    .map_err(|error| Error::bad_request(error.to_string()))?;
+                let whole =
+                    key.components().is_empty() || key.components().len() == def.paths.len();
                 Some(if whole {
-                    ItemRange::Partition(def.whole(key).map_err(|error| Error::bad_request(error.to_string()))?)
+                    ItemRange::Partition(
+                        def.whole(key)
+                            .map_err(|error| Error::bad_request(error.to_string()))?,
+                    )
                 } else {
                     ItemRange::Epk(EpkRange::of_key(def, &key))
                 })
@@ -89,17 +102,29 @@ pub async fn feed(
 ) -> Result<FeedPage> {
     let scope = ctx.scope(address.0, address.1).await?;
     scope.expect_rid(intended)?;
-    ctx.who.may_read_items(&scope.collection, selection.partition.as_ref())?;
+    ctx.who
+        .may_read_items(&scope.collection, selection.partition.as_ref())?;
     let throughputs = ctx.service().throughputs();
     throughputs.admit(&scope.view, &scope.collection)?;
     let range = selection.range(&scope.collection)?;
     let limits = ScanLimits {
-        items_max: paging.items_max.unwrap_or(PAGE_ITEMS_DEFAULT).clamp(1, PAGE_ITEMS_MAX),
+        items_max: paging
+            .items_max
+            .unwrap_or(PAGE_ITEMS_DEFAULT)
+            .clamp(1, PAGE_ITEMS_MAX),
         bytes_max: PAGE_BYTES_MAX,
     };
-    let page = scope.view.scan(&scope.collection, &range, paging.resume.as_deref(), limits).await?;
+    let page = scope
+        .view
+        .scan(&scope.collection, &range, paging.resume.as_deref(), limits)
+        .await?;
     let bytes = page.items.iter().map(|(_, item)| item.body().len()).sum();
     let charge = charge::feed(bytes);
     throughputs.spend(&scope.view, &scope.collection, charge);
-    Ok(FeedPage { scope, items: page.items, resume: page.resume, charge })
+    Ok(FeedPage {
+        scope,
+        items: page.items,
+        resume: page.resume,
+        charge,
+    })
 }

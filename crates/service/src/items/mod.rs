@@ -67,6 +67,21 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Whether it would change something.
+    #[must_use]
+    pub const fn writes(&self) -> bool {
+        match self {
+            Action::Create(_)
+            | Action::Upsert(_)
+            | Action::Replace { .. }
+            | Action::Patch { .. }
+            | Action::Delete { .. } => true,
+            Action::Refused(_) | Action::Read { .. } => false,
+        }
+    }
+}
+
 /// What an operation has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

@@ -66,7 +66,11 @@ impl Patch {
                 Value::Array(operations) => (body.get("condition"), operations.as_slice()),
                 _ => return Err(invalid("the member 'operations' must be an array")),
             },
-            _ => return Err(invalid("an object with 'operations', or an array of operations, is expected")),
+            _ => {
+                return Err(invalid(
+                    "an object with 'operations', or an array of operations, is expected",
+                ));
+            }
         };
         if operations.is_empty() {
             return Err(invalid("there is no operation in it"));
@@ -81,8 +85,14 @@ impl Patch {
             Value::String(text) => Some(Condition(Box::new(lapsedb_sql::parse_condition(text)?))),
             _ => return Err(invalid("the member 'condition' must be a string")),
         };
-        let operations = operations.iter().map(PatchOp::parse).collect::<Result<_>>()?;
-        Ok(Patch { condition, operations })
+        let operations = operations
+            .iter()
+            .map(PatchOp::parse)
+            .collect::<Result<_>>()?;
+        Ok(Patch {
+            condition,
+            operations,
+        })
     }
 
     /// Applies all operations to a document.
@@ -105,7 +115,9 @@ impl Patch {
 
 impl PatchOp {
     fn parse(value: &Value) -> Result<PatchOp> {
-        let Some(name) = value.get("op").as_str() else { return Err(invalid("an operation lacks the string 'op'")) };
+        let Some(name) = value.get("op").as_str() else {
+            return Err(invalid("an operation lacks the string 'op'"));
+        };
         let path = Pointer::parse(value.get("path"), "path")?;
         let operand = || match value.get("value") {
             Value::Undefined => Err(invalid(&format!("the operation '{name}' lacks 'value'"))),
@@ -122,7 +134,9 @@ impl PatchOp {
             },
             "move" => {
                 let from = Pointer::parse(value.get("from"), "from")?;
-                if path.segments.len() > from.segments.len() && path.segments.starts_with(&from.segments) {
+                if path.segments.len() > from.segments.len()
+                    && path.segments.starts_with(&from.segments)
+                {
                     return Err(invalid("a value cannot be moved into itself"));
                 }
                 Verb::Move(from)
@@ -155,14 +169,22 @@ impl PatchOp {
 
     fn increment(&self, root: &mut Value, by: f64) -> Result<()> {
         match self.path.find(root) {
-            None => self.path.insert("Increment", root, Value::number(by), false),
+            None => self
+                .path
+                .insert("Increment", root, Value::number(by), false),
             Some(target) => match target.as_f64() {
                 Some(number) if (number + by).is_finite() => {
                     *target = Value::number(number + by);
                     Ok(())
                 }
-                Some(_) => Err(invalid(&format!("the increment of '{}' leaves the range of numbers", self.path.text))),
-                None => Err(invalid(&format!("'{}' is not a number and cannot be incremented", self.path.text))),
+                Some(_) => Err(invalid(&format!(
+                    "the increment of '{}' leaves the range of numbers",
+                    self.path.text
+                ))),
+                None => Err(invalid(&format!(
+                    "'{}' is not a number and cannot be incremented",
+                    self.path.text
+                ))),
             },
         }
     }
@@ -170,28 +192,48 @@ impl PatchOp {
 
 impl Pointer {
     fn parse(value: &Value, name: &str) -> Result<Pointer> {
-        let Some(text) = value.as_str() else { return Err(invalid(&format!("an operation lacks the string '{name}'"))) };
-        let Some(rest) = text.strip_prefix('/') else {
-            return Err(invalid(&format!("the path '{text}' must begin with '/' and name a property")));
+        let Some(text) = value.as_str() else {
+            return Err(invalid(&format!("an operation lacks the string '{name}'")));
         };
-        let segments: Vec<String> = rest.split('/').map(|part| part.replace("~1", "/").replace("~0", "~")).collect();
+        let Some(rest) = text.strip_prefix('/') else {
+            return Err(invalid(&format!(
+                "the path '{text}' must begin with '/' and name a property"
+            )));
+        };
+        let segments: Vec<String> = rest
+            .split('/')
+            .map(|part| part.replace("~1", "/").replace("~0", "~"))
+            .collect();
         if segments.first().is_some_and(String::is_empty) {
             return Err(invalid(&format!("the path '{text}' names no property")));
         }
-        Ok(Pointer { text: text.to_owned(), segments })
+        Ok(Pointer {
+            text: text.to_owned(),
+            segments,
+        })
     }
 
     /// System properties, the id and what the partition key is read from cannot be patched.
     fn check_allowed(&self, collection: &Collection) -> Result<()> {
-        let first = self.segments.first().map(String::as_str).unwrap_or_default();
+        let first = self
+            .segments
+            .first()
+            .map(String::as_str)
+            .unwrap_or_default();
         if SYSTEM_PROPERTIES.contains(&first) || (first == "id" && self.segments.len() == 1) {
-            return Err(Error::bad_request(format!("Invalid patch request: Cannot patch system property {first}")));
+            return Err(Error::bad_request(format!(
+                "Invalid patch request: Cannot patch system property {first}"
+            )));
         }
         for path in &collection.partition_key.paths {
-            let overlaps = path.segments().iter().zip(&self.segments).all(|(segment, own)| match segment {
-                Segment::Member(name) => name == own,
-                Segment::Elements => true,
-            });
+            let overlaps = path
+                .segments()
+                .iter()
+                .zip(&self.segments)
+                .all(|(segment, own)| match segment {
+                    Segment::Member(name) => name == own,
+                    Segment::Elements => true,
+                });
             if overlaps {
                 return Err(Error::bad_request(format!(
                     "Invalid patch request: Cannot patch the partition key property '{}'",
@@ -211,7 +253,9 @@ impl Pointer {
 
     /// The value the pointer names, if it is there.
     fn find<'v>(&self, root: &'v mut Value) -> Option<&'v mut Value> {
-        self.segments.iter().try_fold(root, |value, segment| child(value, segment))
+        self.segments
+            .iter()
+            .try_fold(root, |value, segment| child(value, segment))
     }
 
     fn target<'v>(&self, verb: &str, root: &'v mut Value) -> Result<&'v mut Value> {
@@ -220,7 +264,10 @@ impl Pointer {
 
     fn parent<'v>(&self, verb: &str, root: &'v mut Value) -> Result<&'v mut Value> {
         let (parents, _) = self.split();
-        parents.iter().try_fold(root, |value, segment| child(value, segment)).ok_or_else(|| self.no_parent(verb))
+        parents
+            .iter()
+            .try_fold(root, |value, segment| child(value, segment))
+            .ok_or_else(|| self.no_parent(verb))
     }
 
     fn insert(&self, verb: &str, root: &mut Value, value: Value, overwrite: bool) -> Result<()> {
@@ -256,9 +303,9 @@ impl Pointer {
         let (_, last) = self.split();
         let removed = match self.parent(verb, root)? {
             Value::Object(object) => object.remove(last),
-            Value::Array(elements) => {
-                index(last).filter(|at| *at < elements.len()).map(|at| elements.remove(at))
-            }
+            Value::Array(elements) => index(last)
+                .filter(|at| *at < elements.len())
+                .map(|at| elements.remove(at)),
             _ => None,
         };
         removed.ok_or_else(|| self.missing(verb))
@@ -290,7 +337,8 @@ fn child<'v>(value: &'v mut Value, segment: &str) -> Option<&'v mut Value> {
 
 /// An array index: digits without a leading zero.
 fn index(segment: &str) -> Option<usize> {
-    let plain = segment.bytes().all(|byte| byte.is_ascii_digit()) && (segment.len() == 1 || !segment.starts_with('0'));
+    let plain = segment.bytes().all(|byte| byte.is_ascii_digit())
+        && (segment.len() == 1 || !segment.starts_with('0'));
     if plain { segment.parse().ok() } else { None }
 }
 

@@ -5,8 +5,10 @@
 
 use bytes::Bytes;
 use lapsedb_record::Live;
-use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress};
-use lapsedb_store::{ItemRange, ScanLimits};
+use lapsedb_sql::{Bound, Env, Executor, Flow, Params, PartitionFilter, Progress};
+use lapsedb_store::partition_key::{Component, PartitionKey};
+use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits, Span};
+use lapsedb_value::path::Path;
 use lapsedb_value::{Value, json};
 
 use crate::charge::{self, QueryWork};
@@ -76,20 +78,37 @@ pub async fn query(
 ) -> Result<QueryPage> {
     let scope = ctx.scope(address.0, address.1).await?;
     scope.expect_rid(intended)?;
-    ctx.who.may_read_items(&scope.collection, request.selection.partition.as_ref())?;
+    ctx.who
+        .may_read_items(&scope.collection, request.selection.partition.as_ref())?;
     let throughputs = ctx.service().throughputs();
     throughputs.admit(&scope.view, &scope.collection)?;
     let params = params_of(params);
     let bound = bind(text, &params)?;
-    let range = request.selection.range(&scope.collection)?;
+    let range = narrowed(
+        request.selection.range(&scope.collection)?,
+        &bound,
+        &scope.collection,
+    );
     let position = request.continuation.map(Position::parse).transpose()?;
-    let items_max = request.items_max.unwrap_or(PAGE_ITEMS_DEFAULT).clamp(1, PAGE_ITEMS_MAX);
+    let items_max = request
+        .items_max
+        .unwrap_or(PAGE_ITEMS_DEFAULT)
+        .clamp(1, PAGE_ITEMS_MAX);
     let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
-    let run = Run { scope: &scope, bound: &bound, env: Env::new(now_ms), range, items_max };
+    let run = Run {
+        scope: &scope,
+        bound: &bound,
+        env: Env::new(now_ms),
+        range,
+        items_max,
+    };
     let (rows, next, work) = match position {
         None if bound.counts_everything() && matches!(run.range, ItemRange::Everything) => {
             let count = scope.view.count(&scope.collection).await?;
-            #[expect(clippy::cast_precision_loss, reason = "numbers of the query language are doubles")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "numbers of the query language are doubles"
+            )]
             let count = Value::number(count as f64);
             (vec![count], None, QueryWork::default())
         }
@@ -98,16 +117,53 @@ pub async fn query(
             (rows, None, QueryWork::default())
         }
         None if bound.is_streaming() => run.stream(Vec::new(), 0, Progress::default()).await?,
-        Some(Position::Item { resume, rows, progress }) if bound.is_streaming() => {
-            run.stream(resume, rows, progress).await?
-        }
+        Some(Position::Item {
+            resume,
+            rows,
+            progress,
+        }) if bound.is_streaming() => run.stream(resume, rows, progress).await?,
         None => run.whole(0).await?,
         Some(Position::Row(row)) if !bound.is_streaming() => run.whole(row).await?,
         Some(Position::Item { .. } | Position::Row(_)) => return Err(invalid_token()),
     };
     let charge = charge::query(work);
     throughputs.spend(&scope.view, &scope.collection, charge);
-    Ok(QueryPage { rows, continuation: next.map(|position| position.text()), charge, scope })
+    Ok(QueryPage {
+        rows,
+        continuation: next.map(|position| position.text()),
+        charge,
+        scope,
+    })
+}
+
+/// The part of a range that can fulfil the query's filter: partitions it fixes, and single items where it fixes ids too.
+fn narrowed(range: ItemRange, bound: &Bound, collection: &Collection) -> ItemRange {
+    if !matches!(range, ItemRange::Everything) {
+        return range;
+    }
+    let Ok(id) = Path::parse_pointer("/id") else {
+        return range;
+    };
+    let levels = collection.partition_key.paths.len();
+    let mut paths = collection.partition_key.paths.clone();
+    paths.push(id);
+    match bound.partition_filter(&paths) {
+        PartitionFilter::Everything => range,
+        PartitionFilter::Nothing => ItemRange::spans(Vec::new()),
+        PartitionFilter::Keys(keys) => ItemRange::spans(
+            keys.iter()
+                .map(|key| {
+                    let partition = PartitionKey::new(key.iter().take(levels).map(Component::of));
+                    match key.get(levels) {
+                        Some(Value::String(id)) => {
+                            Span::of_item(&ItemKey::new(collection, &partition, id))
+                        }
+                        Some(_) | None => Span::of_partition(collection, &partition),
+                    }
+                })
+                .collect(),
+        ),
+    }
 }
 
 fn bind(text: &str, params: &Params) -> Result<Bound> {
@@ -157,7 +213,11 @@ impl Run<'_> {
                     let full = rows.len() >= self.items_max
                         || (!rows.is_empty() && work.returned_bytes >= PAGE_BYTES_MAX);
                     if full {
-                        let next = Position::Item { resume: place, rows: taken + index, progress: before };
+                        let next = Position::Item {
+                            resume: place,
+                            rows: taken + index,
+                            progress: before,
+                        };
                         return Ok((rows, Some(next), work));
                     }
                     work.returned_bytes += size(&row);
@@ -203,7 +263,9 @@ impl Run<'_> {
         let mut rows = Vec::new();
         let total = all.len();
         for row in all.into_iter().skip(from) {
-            if rows.len() >= self.items_max || (!rows.is_empty() && work.returned_bytes >= PAGE_BYTES_MAX) {
+            if rows.len() >= self.items_max
+                || (!rows.is_empty() && work.returned_bytes >= PAGE_BYTES_MAX)
+            {
                 break;
             }
             work.returned_bytes += size(&row);
@@ -215,10 +277,25 @@ impl Run<'_> {
 
     /// The next items, each with the place it stands at.
     async fn step(&self, resume: Option<&[u8]>) -> Result<Step> {
-        let limits = ScanLimits { items_max: STEP_ITEMS, bytes_max: PAGE_BYTES_MAX };
-        let page = self.scope.view.scan(&self.scope.collection, &self.range, resume, limits).await?;
-        let items = page.items.into_iter().zip(page.places).map(|((_, item), place)| (place, item)).collect();
-        Ok(Step { items, resume: page.resume })
+        let limits = ScanLimits {
+            items_max: STEP_ITEMS,
+            bytes_max: PAGE_BYTES_MAX,
+        };
+        let page = self
+            .scope
+            .view
+            .scan(&self.scope.collection, &self.range, resume, limits)
+            .await?;
+        let items = page
+            .items
+            .into_iter()
+            .zip(page.places)
+            .map(|((_, item), place)| (place, item))
+            .collect();
+        Ok(Step {
+            items,
+            resume: page.resume,
+        })
     }
 }
 
@@ -237,7 +314,11 @@ impl Position {
     fn text(&self) -> String {
         match self {
             Position::Row(row) => format!("Q1~R{row}"),
-            Position::Item { resume, rows, progress } => {
+            Position::Item {
+                resume,
+                rows,
+                progress,
+            } => {
                 let hex: String = resume.iter().map(|byte| format!("{byte:02x}")).collect();
                 format!("Q1~I{rows}~{}~{}~{hex}", progress.skipped, progress.emitted)
             }
@@ -252,14 +333,21 @@ impl Position {
             }
             let mut parts = body.strip_prefix('I')?.split('~');
             let rows = parts.next()?.parse().ok()?;
-            let progress = Progress { skipped: parts.next()?.parse().ok()?, emitted: parts.next()?.parse().ok()? };
+            let progress = Progress {
+                skipped: parts.next()?.parse().ok()?,
+                emitted: parts.next()?.parse().ok()?,
+            };
             let hex = parts.next()?;
             if hex.is_empty() || !hex.is_ascii() || hex.len() % 2 != 0 {
                 return None;
             }
             let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
             let resume = (0..hex.len()).step_by(2).map(byte).collect::<Option<_>>()?;
-            Some(Position::Item { resume, rows, progress })
+            Some(Position::Item {
+                resume,
+                rows,
+                progress,
+            })
         };
         read().ok_or_else(invalid_token)
     }

@@ -34,32 +34,52 @@ pub async fn read(
 ) -> Result<Found> {
     let scope = ctx.scope(address.0, address.1).await?;
     scope.expect_rid(intended)?;
-    ctx.service().throughputs().admit(&scope.view, &scope.collection)?;
+    ctx.service()
+        .throughputs()
+        .admit(&scope.view, &scope.collection)?;
     let partition = given_partition(&scope.collection, partition)?;
+    ctx.who.may_look(&scope.collection, &partition)?;
     let key = ItemKey::new(&scope.collection, &partition, id);
     let mut item = scope.view.get(&scope.collection, &key).await?;
     if item.is_none()
-        && let Some(key) = key_by_rid(&scope.view, &scope.collection, id).await?
+        && let Some(key) = key_by_rid(&scope.view, &scope.collection, &partition, id).await?
     {
         item = scope.view.get(&scope.collection, &key).await?;
     }
-    let spend = |charge| ctx.service().throughputs().spend(&scope.view, &scope.collection, charge);
+    let spend = |charge| {
+        ctx.service()
+            .throughputs()
+            .spend(&scope.view, &scope.collection, charge)
+    };
     let Some(item) = item else {
         spend(charge::read(0));
         return Err(Error::not_found().charged(charge::read(0)));
     };
-    ctx.who.may_read_item(&scope.collection, &partition, item.header().ordinal)?;
+    ctx.who
+        .may_read_item(&scope.collection, &partition, item.header().ordinal)?;
     let charge = charge::read(usize::try_from(item.header().charged).unwrap_or(usize::MAX));
     spend(charge);
-    Ok(Found { scope, item, charge })
+    Ok(Found {
+        scope,
+        item,
+        charge,
+    })
 }
 
-/// The key of the item a `_rid` names, if the text is one of this collection.
-pub(crate) async fn key_by_rid(view: &View, collection: &Arc<Collection>, text: &str) -> Result<Option<ItemKey>> {
-    match Rid::parse(text) {
+/// The key of the item a `_rid` names, if the text is one of this collection and the item lies in the partition.
+pub(crate) async fn key_by_rid(
+    view: &View,
+    collection: &Arc<Collection>,
+    partition: &PartitionKey,
+    text: &str,
+) -> Result<Option<ItemKey>> {
+    let key = match Rid::parse(text) {
         Some(Rid::Document(rid)) if rid.collection() == crate::resource::rid_of(collection) => {
-            Ok(view.key_of(collection, rid.ordinal).await?)
+            view.key_of(collection, rid.ordinal).await?
         }
-        _ => Ok(None),
-    }
+        _ => None,
+    };
+    // Rights are judged by the partition the request named: an item of another must not be found through it.
+    let within = ItemKey::new(collection, partition, "");
+    Ok(key.filter(|key| key.as_bytes().starts_with(within.as_bytes())))
 }

@@ -10,7 +10,8 @@ use crate::charge;
 use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Kind, Result};
 use crate::items::apply::{Applied, apply, item};
-use crate::items::{Item, ItemOp, OpDone, Outcome};
+use crate::items::body::given_partition;
+use crate::items::{Action, Item, ItemOp, OpDone, Outcome};
 use crate::limits::RETRIES_MAX;
 use crate::service::always_slower;
 
@@ -41,10 +42,23 @@ pub struct Ran {
 ///
 /// # Errors
 /// When the collection is not there, or not the intended one, or over its throughput, or the engine fails.
-pub async fn run(ctx: &Ctx, address: (&str, &str), intended: Option<&str>, ops: &[ItemOp], mode: Mode) -> Result<Ran> {
+pub async fn run(
+    ctx: &Ctx,
+    address: (&str, &str),
+    intended: Option<&str>,
+    ops: &[ItemOp],
+    mode: Mode,
+) -> Result<Ran> {
+    if ops
+        .iter()
+        .any(|op| !matches!(op.action, Action::Read { .. }))
+    {
+        ctx.who.may_write_at_all()?;
+    }
     for _ in 0..RETRIES_MAX {
         let scope = ctx.scope(address.0, address.1).await?;
         scope.expect_rid(intended)?;
+        allow(ctx, &scope, ops, mode)?;
         let throughputs = ctx.service().throughputs();
         throughputs.admit(&scope.view, &scope.collection)?;
         match attempt(ctx, &scope, ops, mode).await? {
@@ -56,6 +70,23 @@ pub async fn run(ctx: &Ctx, address: (&str, &str), intended: Option<&str>, ops: 
         }
     }
     Err(always_slower())
+}
+
+/// Refuses what is wrong with a request as a whole, whatever its operations find.
+fn allow(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result<()> {
+    if ops.iter().any(|op| op.action.writes()) {
+        ctx.who.may_write(&scope.collection)?;
+    }
+    match mode {
+        // All operations have the partition of the request.
+        Mode::Atomic => {
+            for op in ops.iter().take(1) {
+                given_partition(&scope.collection, op.partition.as_ref())?;
+            }
+        }
+        Mode::Each => {}
+    }
+    Ok(())
 }
 
 /// One attempt; nothing if the store has changed under it.
@@ -71,13 +102,20 @@ async fn attempt(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result
         }
     }
     if txn.is_empty() {
-        let results = applied.into_iter().map(|applied| applied.map(unwritten)).collect();
+        let results = applied
+            .into_iter()
+            .map(|applied| applied.map(unwritten))
+            .collect();
         return Ok(Some(ran(scope, scope.view.lsn(), results)));
     }
     match txn.commit(ctx.service().store()).await {
         Ok(done) => {
             let again = written_again(&applied);
-            let results = applied.into_iter().zip(again).map(|(applied, again)| finish(applied?, &done, again)).collect();
+            let results = applied
+                .into_iter()
+                .zip(again)
+                .map(|(applied, again)| finish(applied?, &done, again))
+                .collect();
             Ok(Some(ran(scope, done.lsn, results)))
         }
         Err(StoreError::Retry) => Ok(None),
@@ -115,7 +153,11 @@ fn refused(scope: &Scope, count: usize, mut applied: Vec<Result<Applied>>) -> Ra
             if at == failed {
                 Err(failure.clone())
             } else {
-                Err(Error::new(Kind::FailedDependency, "Another operation of the batch failed.").charged(0.0))
+                Err(Error::new(
+                    Kind::FailedDependency,
+                    "Another operation of the batch failed.",
+                )
+                .charged(0.0))
             }
         })
         .collect();
@@ -123,13 +165,22 @@ fn refused(scope: &Scope, count: usize, mut applied: Vec<Result<Applied>>) -> Ra
 }
 
 fn unwritten(applied: Applied) -> OpDone {
-    OpDone { outcome: applied.outcome, item: applied.read, charge: applied.charge }
+    OpDone {
+        outcome: applied.outcome,
+        item: applied.read,
+        charge: applied.charge,
+    }
 }
 
 /// For each operation, whether a later one touches what it has written.
 fn written_again(applied: &[Result<Applied>]) -> Vec<bool> {
-    let keys: Vec<_> = applied.iter().map(|applied| applied.as_ref().ok().map(|applied| &applied.key)).collect();
-    (0..keys.len()).map(|at| keys[at].is_some() && keys[at + 1..].contains(&keys[at])).collect()
+    let keys: Vec<_> = applied
+        .iter()
+        .map(|applied| applied.as_ref().ok().map(|applied| &applied.key))
+        .collect();
+    (0..keys.len())
+        .map(|at| keys[at].is_some() && keys[at + 1..].contains(&keys[at]))
+        .collect()
 }
 
 /// What an operation answers. One whose item is written again later in the batch shows its own version of it; one whose
@@ -138,14 +189,21 @@ fn finish(applied: Applied, done: &Done, again: bool) -> Result<OpDone> {
     let item = match (applied.outcome, applied.read, applied.wrote) {
         (Outcome::Deleted | Outcome::NotModified, _, _) => None,
         (Outcome::Created | Outcome::Ok, Some(item), _) => Some(item),
-        (Outcome::Created | Outcome::Ok, None, Some(document)) if again => {
-            done.item(&applied.key)?.map(|live| item(*live.header(), &document))
-        }
+        (Outcome::Created | Outcome::Ok, None, Some(document)) if again => done
+            .item(&applied.key)?
+            .map(|live| item(*live.header(), &document)),
         (Outcome::Created | Outcome::Ok, None, _) => done.item(&applied.key)?.map(shown),
     };
-    Ok(OpDone { outcome: applied.outcome, item, charge: applied.charge })
+    Ok(OpDone {
+        outcome: applied.outcome,
+        item,
+        charge: applied.charge,
+    })
 }
 
 fn shown(live: Live<Vec<u8>>) -> Item {
-    Item { header: *live.header(), body: Bytes::copy_from_slice(live.body()) }
+    Item {
+        header: *live.header(),
+        body: Bytes::copy_from_slice(live.body()),
+    }
 }

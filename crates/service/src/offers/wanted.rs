@@ -152,6 +152,13 @@ fn bad_manual(given: &str) -> Error {
 }
 
 fn bad_autoscale(given: &str) -> Error {
+    if let Ok(number) = given.parse::<i64>()
+        && number < i64::try_from(AUTOSCALE_MIN).unwrap_or(i64::MAX)
+    {
+        return Error::bad_request(format!(
+            "Requested throughput {number} is less than required minimum throughput {AUTOSCALE_MIN}."
+        ));
+    }
     Error::bad_request(format!(
         "The autoscale settings should have a valid maxThroughput between {AUTOSCALE_MIN} and {THROUGHPUT_MAX} inclusive in increments of {AUTOSCALE_MIN}; '{given}' is not one."
     ))

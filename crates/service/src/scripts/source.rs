@@ -57,7 +57,7 @@ impl Source {
     }
 }
 
-/// A property that has one of a few values, whatever the case of its letters.
+/// A property that has one of a few values, whatever the case of its letters; it is told again as it was sent.
 fn one_of(body: &Object, name: &str, allowed: &[&'static str]) -> Result<Value> {
     let Some(given) = body.get(name).filter(|given| !given.is_null()) else {
         return Err(names::missing(&[name]));
@@ -66,7 +66,7 @@ fn one_of(body: &Object, name: &str, allowed: &[&'static str]) -> Result<Value> 
     allowed
         .iter()
         .find(|value| value.eq_ignore_ascii_case(text))
-        .map(|value| Value::from(*value))
+        .map(|_| given.clone())
         .ok_or_else(|| {
             Error::bad_request(format!(
                 "The input {name} {given} is invalid; one of {} is allowed.",
@@ -112,7 +112,7 @@ mod tests {
         let record = source.unwrap().record(1);
         assert_eq!(
             record.body.get("triggerType").unwrap().as_str(),
-            Some("Pre")
+            Some("pre")
         );
         for bad in [
             r#"{"id":"t","body":""}"#,

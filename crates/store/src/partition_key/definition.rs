@@ -37,8 +37,13 @@ impl PartitionKeyDef {
             Kind::MultiHash => 2..=PARTITION_KEY_LEVELS_MAX,
         };
         if !levels.contains(&texts.len()) {
+            let fault = if texts.len() > *levels.end() {
+                "many"
+            } else {
+                "few"
+            };
             return Err(DefinitionError(format!(
-                "Too many or too few partition key paths: a key of this kind has {} to {} paths, not {}.",
+                "Too {fault} partition key paths: a key of this kind has {} to {} paths, not {}.",
                 levels.start(),
                 levels.end(),
                 texts.len()

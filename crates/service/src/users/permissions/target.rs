@@ -108,7 +108,7 @@ impl Wanted {
                     "The resource of a permission must lie in the database of its user.",
                 ));
             }
-            None => return Err(self.absent()),
+            None => return Ok(Found::NOTHING),
         }
         if rest.is_empty() && self.partition.is_none() {
             return Ok(Found::default());
@@ -116,7 +116,9 @@ impl Wanted {
         let ["colls", coll, rest @ ..] = rest else {
             return Err(self.malformed());
         };
-        let collection = find_collection(view, database, coll).ok_or_else(|| self.absent())?;
+        let Some(collection) = find_collection(view, database, coll) else {
+            return Ok(Found::NOTHING);
+        };
         if let Some((_, key)) = &self.partition {
             let checked = collection.partition_key.prefix(key.clone());
             checked.map_err(|error| Error::bad_request(error.to_string()))?;
@@ -146,9 +148,7 @@ impl Wanted {
 
     /// The ordinal of the item of a name, or else of a rid.
     async fn item(&self, view: &View, collection: &Collection, id: &str) -> Result<u64> {
-        if let Some((_, key)) = &self.partition
-            && let Ok(partition) = collection.partition_key.whole(key.clone())
-        {
+        if let Some(partition) = self.partition_of(collection, id) {
             let key = ItemKey::new(collection, &partition, id);
             if let Some(item) = view.get(collection, &key).await? {
                 return Ok(item.header().ordinal);
@@ -164,6 +164,18 @@ impl Wanted {
             )),
             None => Err(self.absent()),
         }
+    }
+
+    /// The partition of the item of an id: what the permission says, or the id itself where that is the key.
+    fn partition_of(&self, collection: &Collection, id: &str) -> Option<PartitionKey> {
+        let given = match (&self.partition, collection.partition_key.paths.as_slice()) {
+            (Some((_, key)), _) => key.clone(),
+            (None, [path]) if path.members().as_deref() == Some(&["id"]) => {
+                PartitionKey::new([Component::String(Str::new(id))])
+            }
+            (None, _) => return None,
+        };
+        collection.partition_key.whole(given).ok()
     }
 
     /// A number that stands for a script and is no item's: the kind fills bits that ordinals leave free.
@@ -209,6 +221,15 @@ impl Wanted {
 struct Found {
     collection: Option<CollectionId>,
     item: Option<u64>,
+}
+
+impl Found {
+    /// A link that leads nowhere: the permission is kept, and its token opens nothing, whatever gets that name later.
+    /// Numbers of collections begin with 1.
+    const NOTHING: Found = Found {
+        collection: Some(CollectionId(0)),
+        item: None,
+    };
 }
 
 /// What a stored permission grants.
