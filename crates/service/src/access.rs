@@ -106,19 +106,6 @@ impl Who {
         }
     }
 
-    /// Whether they may write anything at all in a collection.
-    ///
-    /// # Errors
-    /// For holders of the read-only key, and of tokens that only read or are for another collection.
-    pub fn may_write(&self, collection: &Collection) -> Result<()> {
-        match self {
-            Who::Master => Ok(()),
-            Who::ReadOnly => Err(read_only()),
-            Who::Token(grant) if grant.write => self.may_read_collection(collection),
-            Who::Token(_) => Err(insufficient()),
-        }
-    }
-
     /// Whether they may read one item of a partition.
     ///
     /// # Errors

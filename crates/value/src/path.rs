@@ -152,9 +152,9 @@ fn split(text: &str) -> Option<(Path, End)> {
         if segments.len() == SEGMENTS_MAX {
             return None;
         }
-        let (segment, after) = match rest.strip_prefix('"') {
-            Some(quoted) => quoted_name(quoted)?,
-            None => plain_segment(rest)?,
+        let (segment, after) = match rest.chars().next() {
+            Some(quote @ ('"' | '\'')) => quoted_name(&rest[1..], quote)?,
+            _ => plain_segment(rest)?,
         };
         segments.push(segment);
         rest = after;
@@ -174,13 +174,13 @@ fn plain_segment(text: &str) -> Option<(Segment, &str)> {
     }
 }
 
-/// A name up to its closing quote; the opening one is taken already.
-fn quoted_name(text: &str) -> Option<(Segment, &str)> {
+/// A name up to its closing quote, single or double as the opening one, which is taken already.
+fn quoted_name(text: &str, quote: char) -> Option<(Segment, &str)> {
     let mut name = Str::default();
     let mut signs = text.char_indices();
     while let Some((at, sign)) = signs.next() {
         match sign {
-            '"' => return Some((Segment::Member(name), &text[at + 1..])),
+            _ if sign == quote => return Some((Segment::Member(name), &text[at + 1..])),
             '\\' => name.push(signs.next().map(|(_, literal)| literal)?),
             _ => name.push(sign),
         }

@@ -58,7 +58,7 @@ pub async fn run(
     for _ in 0..RETRIES_MAX {
         let scope = ctx.scope(address.0, address.1).await?;
         scope.expect_rid(intended)?;
-        allow(ctx, &scope, ops, mode)?;
+        expect_partition(&scope, ops, mode)?;
         let throughputs = ctx.service().throughputs();
         throughputs.admit(&scope.view, &scope.collection)?;
         match attempt(ctx, &scope, ops, mode).await? {
@@ -72,11 +72,8 @@ pub async fn run(
     Err(always_slower())
 }
 
-/// Refuses what is wrong with a request as a whole, whatever its operations find.
-fn allow(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result<()> {
-    if ops.iter().any(|op| op.action.writes()) {
-        ctx.who.may_write(&scope.collection)?;
-    }
+/// Refuses a batch as a whole whose partition is none of the collection's.
+fn expect_partition(scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result<()> {
     match mode {
         // All operations have the partition of the request.
         Mode::Atomic => {
