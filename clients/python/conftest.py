@@ -8,7 +8,7 @@ import pytest
 from azure.cosmos import PartitionKey
 from azure.cosmos.exceptions import CosmosHttpResponseError
 
-from lapsedb import READ_ONLY_KEY, Connector, Server
+from lapsedb import READ_ONLY_KEY, Blocking, Connector, Server
 
 # Enough that no test is throttled unless it wants to be.
 ROOMY_THROUGHPUT = 100_000
@@ -110,6 +110,13 @@ def refused(status, sub_status=None, saying=None):
         assert (error.sub_status or 0) == sub_status, error
     if saying is not None:
         assert saying in str(error), error
+
+
+def ask(container, query, parameters=None, **options):
+    """Queries; without a partition key over all partitions, which the sync client wants to be told."""
+    if not isinstance(container, Blocking) and "partition_key" not in options:
+        options["enable_cross_partition_query"] = True
+    return container.query_items(query, parameters=parameters, **options)
 
 
 def user_part(item):

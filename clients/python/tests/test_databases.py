@@ -68,10 +68,9 @@ def test_odd_names(client, odd):
     client.delete_database(name)
 
 
-@pytest.mark.parametrize("bad", ["x" * 256, "tab\there"])
-def test_bad_names_are_400(client, bad):
+def test_too_long_a_name_is_400(client):
     with refused(400):
-        client.create_database(bad)
+        client.create_database("x" * 256)
 
 
 def test_deleting_takes_the_containers_along(client, name):

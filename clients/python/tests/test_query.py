@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import refused
+from conftest import ask, refused
 
 
 @pytest.fixture
@@ -12,8 +12,8 @@ def filled(container):
     return container
 
 
-def everywhere(container, query, parameters=None, **options):
-    return list(container.query_items(query, parameters, enable_cross_partition_query=True, **options))
+def everywhere(container, query, parameters=None):
+    return list(ask(container, query, parameters))
 
 
 def test_everything(filled):
@@ -39,7 +39,7 @@ def test_value_and_projection(filled):
 def test_count(filled):
     assert everywhere(filled, "SELECT VALUE COUNT(1) FROM c") == [20]
     assert everywhere(filled, "SELECT VALUE COUNT(1) FROM c WHERE c.n < 5") == [5]
-    assert list(filled.query_items("SELECT VALUE COUNT(1) FROM c", partition_key="p1")) == [5]
+    assert list(ask(filled, "SELECT VALUE COUNT(1) FROM c", partition_key="p1")) == [5]
 
 
 def test_order(filled):
@@ -48,20 +48,20 @@ def test_order(filled):
 
 
 def test_one_partition(filled):
-    found = filled.query_items("SELECT * FROM c WHERE c.n > 5", partition_key="p2")
+    found = ask(filled, "SELECT * FROM c WHERE c.n > 5", partition_key="p2")
     assert sorted(item["n"] for item in found) == [6, 10, 14, 18]
 
 
 def test_pages(filled):
-    pager = filled.query_items("SELECT * FROM c", enable_cross_partition_query=True, max_item_count=6).by_page()
+    pager = ask(filled, "SELECT * FROM c", max_item_count=6).by_page()
     pages = [[item["n"] for item in page] for page in pager]
     assert all(len(page) <= 6 for page in pages)
     assert sorted(n for page in pages for n in page) == list(range(20))
 
 
 def test_goes_on_from_a_token(filled):
-    def query(**options):
-        return filled.query_items("SELECT * FROM c WHERE c.n < 10", partition_key="p0", max_item_count=1, **options)
+    def query():
+        return ask(filled, "SELECT * FROM c WHERE c.n < 10", partition_key="p0", max_item_count=1)
 
     pager = query().by_page()
     first = [item["n"] for item in next(pager)]
@@ -72,7 +72,7 @@ def test_goes_on_from_a_token(filled):
 
 def test_nothing_found(filled):
     assert everywhere(filled, "SELECT * FROM c WHERE c.absent = 1") == []
-    assert list(filled.query_items("SELECT * FROM c", partition_key="none")) == []
+    assert list(ask(filled, "SELECT * FROM c", partition_key="none")) == []
 
 
 @pytest.mark.parametrize("bad", ["SELEC * FROM c", "SELECT * FROM", "SELECT * FROM c WHERE", ""])

@@ -42,7 +42,7 @@ def test_kept_and_listed(container, kind):
 def test_running_a_procedure_is_refused_not_faked(container):
     container.scripts.create_stored_procedure(body=dict(KINDS["stored_procedure"][0]))
     with refused(400):
-        container.scripts.execute_stored_procedure("s", partition_key="a", params=[1])
+        container.scripts.execute_stored_procedure("s", partition_key="a")
     with refused(404):
         container.scripts.execute_stored_procedure("none", partition_key="a")
 

@@ -9,8 +9,12 @@ use std::time::{Duration, Instant};
 
 use azure_data_cosmos::clients::{ContainerClient, DatabaseClient};
 use azure_data_cosmos::models::{ContainerProperties, ThroughputProperties};
-use azure_data_cosmos::options::CreateContainerOptions;
-use azure_data_cosmos::{AccountReference, CosmosClient, CosmosError, RoutingStrategy};
+use azure_data_cosmos::options::{
+    ConnectionPoolOptionsBuilder, CreateContainerOptions, ServerCertificateValidation,
+};
+use azure_data_cosmos::{
+    AccountReference, CosmosClient, CosmosError, CosmosRuntime, RoutingStrategy,
+};
 
 /// The key every emulator publishes; a server on a loopback address takes it by default.
 pub const KEY: &str =
@@ -106,7 +110,7 @@ impl Server {
         self.client_with(KEY, "http").await.expect("a client")
     }
 
-    /// A client with another key or scheme.
+    /// A client with another key or scheme. In a runtime of its own: clients of one runtime share the first one's key.
     pub async fn client_with(
         &self,
         key: &'static str,
@@ -116,7 +120,16 @@ impl Server {
             self.url(scheme).parse().expect("an endpoint"),
             key,
         );
+        let pool = ConnectionPoolOptionsBuilder::new()
+            .with_server_certificate_validation(ServerCertificateValidation::RequiredUnlessEmulator)
+            .build()
+            .expect("a pool");
+        let runtime = CosmosRuntime::builder()
+            .with_connection_pool(pool)
+            .build()
+            .await?;
         CosmosClient::builder()
+            .with_runtime(runtime)
             .build(account, RoutingStrategy::ProximityTo("East US".into()))
             .await
     }

@@ -93,7 +93,7 @@ async fn create_read_query_delete() {
         .expect("rows");
     assert_eq!(found.len(), 1);
     container.delete(None).await.expect("deleted");
-    assert_eq!(status(database.container_client(name, None).await), 404);
+    assert_eq!(status(container.read(None).await), 404);
 }
 
 #[tokio::test]
