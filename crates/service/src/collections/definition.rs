@@ -9,6 +9,7 @@ use lapsedb_store::partition_key::PartitionKeyDef;
 use lapsedb_value::path::{Path, Segment};
 use lapsedb_value::{Object, Str, Value, order};
 
+use crate::collections::search;
 use crate::names;
 
 /// Members of a collection's body that may not come twice.
@@ -113,7 +114,9 @@ impl Definition {
                 "The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.",
             );
         }
-        Definition::read(body, old_key, old_unique)
+        let definition = Definition::read(body, old_key, old_unique)?;
+        search::check_replacement(&definition.document, current)?;
+        Ok(definition)
     }
 
     fn read(body: &Object, key: &Value, unique: Option<&Value>) -> Result<Definition, Invalid> {
@@ -142,6 +145,7 @@ impl Definition {
             document.push("defaultTtl", seconds);
         }
         read_rest(body, &mut document)?;
+        search::check(&document)?;
         Ok(Definition {
             id,
             partition_key,
@@ -354,7 +358,9 @@ fn read_rest(body: &Object, document: &mut Object) -> Result<(), Invalid> {
 
 fn check_computed_properties(list: &Value) -> Result<(), Invalid> {
     let Some(properties) = list.as_array() else {
-        return refused("The collection's 'computedProperties' must be an array.");
+        return refused(
+            "One of the specified inputs is invalid: the collection's 'computedProperties' must be an array.",
+        );
     };
     if properties.len() > COMPUTED_PROPERTIES_MAX {
         return refused(format!(

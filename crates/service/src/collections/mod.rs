@@ -8,6 +8,7 @@ mod list;
 mod ranges;
 mod read;
 mod replace;
+mod search;
 
 use lapsedb_record::{Secs, Setting};
 

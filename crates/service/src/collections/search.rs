@@ -1,0 +1,381 @@
+//! What a definition says about vectors and full text: kept for queries, checked here.
+//!
+//! Pure: reads JSON values, touches no store.
+
+use lapsedb_value::path::Path;
+use lapsedb_value::{Object, Value, order};
+
+use crate::collections::definition::Invalid;
+
+/// Most numbers of a vector.
+pub const VECTOR_DIMENSIONS_MAX: i64 = 4096;
+/// Most bytes a vector may be quantized to; a shorter vector has at most as many as it has numbers.
+pub const QUANTIZATION_BYTES_MAX: i64 = 512;
+/// How long the list of candidates may be while an index is built.
+pub const SEARCH_LIST_SIZES: std::ops::RangeInclusive<i64> = 25..=500;
+/// Most paths a vector index may be split by.
+pub const SHARD_PATHS_MAX: usize = 1;
+
+const DATA_TYPES: [&str; 4] = ["float32", "float16", "int8", "uint8"];
+const DISTANCE_FUNCTIONS: [&str; 3] = ["cosine", "dotproduct", "euclidean"];
+const INDEX_TYPES: [&str; 3] = ["flat", "quantizedFlat", "diskANN"];
+const LANGUAGES: [&str; 7] = [
+    "en-US", "de-DE", "es-ES", "fr-FR", "it-IT", "pt-BR", "pt-PT",
+];
+
+fn refused<T>(text: impl Into<String>) -> Result<T, Invalid> {
+    Err(Invalid(text.into()))
+}
+
+fn invalid_input<T>() -> Result<T, Invalid> {
+    refused("One of the specified inputs is invalid")
+}
+
+/// Checks the policies of a definition's document.
+///
+/// # Errors
+/// When one is not as it should be, or the two do not fit together.
+pub fn check(document: &Object) -> Result<(), Invalid> {
+    let embeddings = list(document, "vectorEmbeddingPolicy", "vectorEmbeddings")?;
+    for embedding in embeddings {
+        check_embedding(embedding)?;
+    }
+    for index in list(document, "indexingPolicy", "vectorIndexes")? {
+        check_vector_index(index, embeddings)?;
+    }
+    check_full_text(document)
+}
+
+/// Checks that what is there already stays as it is: vectors are stored by it.
+///
+/// # Errors
+/// When a path that is kept has another meaning than before.
+pub fn check_replacement(document: &Object, current: &Object) -> Result<(), Invalid> {
+    for (policy, entries, members, what) in [
+        (
+            "indexingPolicy",
+            "vectorIndexes",
+            &["type"][..],
+            "vector indexing",
+        ),
+        (
+            "vectorEmbeddingPolicy",
+            "vectorEmbeddings",
+            &["dataType", "dimensions", "distanceFunction"][..],
+            "embedding",
+        ),
+    ] {
+        let before = list(current, policy, entries)?;
+        for new in list(document, policy, entries)? {
+            let changed = |old: &&Value| {
+                order::deep_equal(old.get("path"), new.get("path"))
+                    && members
+                        .iter()
+                        .any(|name| !order::deep_equal(old.get(name), new.get(name)))
+            };
+            if before.iter().any(|old| changed(&old)) {
+                return refused(format!(
+                    "Paths in existing {what} policy cannot be modified in Collection Replace. They can only be added or removed."
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The entries of a policy; none if it has none.
+fn list<'a>(document: &'a Object, policy: &str, entries: &str) -> Result<&'a [Value], Invalid> {
+    match document.get(policy).map(|policy| policy.get(entries)) {
+        None | Some(Value::Undefined | Value::Null) => Ok(&[]),
+        Some(Value::Array(list)) => Ok(list),
+        Some(_) => invalid_input(),
+    }
+}
+
+fn is_path(value: &Value) -> bool {
+    value
+        .as_str()
+        .is_some_and(|text| Path::parse_pointer(text).is_ok())
+}
+
+fn one_of(value: &Value, allowed: &[&str]) -> bool {
+    value
+        .as_str()
+        .is_some_and(|text| allowed.iter().any(|known| known.eq_ignore_ascii_case(text)))
+}
+
+/// A value as it stands in a sentence: a text without its quotes.
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn check_embedding(embedding: &Value) -> Result<(), Invalid> {
+    let (path, data_type) = (embedding.get("path"), embedding.get("dataType"));
+    let distance = embedding.get("distanceFunction");
+    if !is_path(path) {
+        return refused(format!(
+            "The Vector Embedding Policy has an invalid Path:{}.",
+            plain(path)
+        ));
+    }
+    if !data_type.is_undefined() && !one_of(data_type, &DATA_TYPES) {
+        return refused(format!(
+            "The Vector Embedding Policy has an invalid DataType:{}.",
+            plain(data_type)
+        ));
+    }
+    if !distance.is_undefined() && !one_of(distance, &DISTANCE_FUNCTIONS) {
+        return refused(format!(
+            "The Vector Embedding Policy has an invalid DistanceFunction:{}.",
+            plain(distance)
+        ));
+    }
+    match embedding.get("dimensions") {
+        Value::Undefined => Ok(()),
+        given => match given.as_i64() {
+            Some(1..=VECTOR_DIMENSIONS_MAX) => Ok(()),
+            Some(more) if more > VECTOR_DIMENSIONS_MAX => refused(format!(
+                "The Vector Embedding Policy has Dimensions:{more} which is more than the maximum supported value {VECTOR_DIMENSIONS_MAX}."
+            )),
+            Some(_) | None => refused(format!(
+                "The Vector Embedding Policy has Dimensions:{} which is not a positive whole number.",
+                plain(given)
+            )),
+        },
+    }
+}
+
+fn check_vector_index(index: &Value, embeddings: &[Value]) -> Result<(), Invalid> {
+    let (path, kind) = (index.get("path"), index.get("type"));
+    if !one_of(kind, &INDEX_TYPES) {
+        return refused(format!(
+            "The Vector Indexing Policy's Index Type::{} is invalid.",
+            plain(kind)
+        ));
+    }
+    let Some(embedding) = embeddings
+        .iter()
+        .find(|embedding| order::deep_equal(embedding.get("path"), path))
+    else {
+        return refused(format!(
+            "The Vector Indexing Policy's path::{} not matching in Embedding's path.",
+            plain(path)
+        ));
+    };
+    let dimensions = embedding
+        .get("dimensions")
+        .as_i64()
+        .unwrap_or(QUANTIZATION_BYTES_MAX);
+    let sizes = 1..=dimensions.clamp(1, QUANTIZATION_BYTES_MAX);
+    check_size(
+        index,
+        "quantizationByteSize",
+        "QuantizationByteSize",
+        &sizes,
+    )?;
+    check_size(
+        index,
+        "indexingSearchListSize",
+        "IndexingSearchListSize",
+        &SEARCH_LIST_SIZES,
+    )?;
+    match index.get("vectorIndexShardKey") {
+        Value::Undefined | Value::Null => Ok(()),
+        Value::Array(paths) => match paths.iter().find(|path| !is_path(path)) {
+            Some(wrong) => refused(format!(
+                "The Vector Indexing Policy has an invalid Shard Path: {}.",
+                plain(wrong)
+            )),
+            None if paths.len() > SHARD_PATHS_MAX => refused(format!(
+                "The number of shard paths defined in the Vector Indexing Policy: {} exceeds the maximum: {SHARD_PATHS_MAX}.",
+                paths.len()
+            )),
+            None => Ok(()),
+        },
+        _ => invalid_input(),
+    }
+}
+
+fn check_size(
+    index: &Value,
+    member: &str,
+    name: &str,
+    allowed: &std::ops::RangeInclusive<i64>,
+) -> Result<(), Invalid> {
+    match index.get(member) {
+        Value::Undefined | Value::Null => Ok(()),
+        given if given.as_i64().is_some_and(|size| allowed.contains(&size)) => Ok(()),
+        given => refused(format!(
+            "The Vector Indexing Policy parameter {name} value :: {} is out of range. The allowed range is between {} and {}.",
+            plain(given),
+            allowed.start(),
+            allowed.end()
+        )),
+    }
+}
+
+fn check_full_text(document: &Object) -> Result<(), Invalid> {
+    let language = |of: &Value, name: &str| {
+        let given = of.get(name);
+        if given.is_undefined() || given.is_null() || one_of(given, &LANGUAGES) {
+            return Ok(());
+        }
+        refused(format!(
+            "The Full Text Policy has an unsupported language {}; supported are {}.",
+            plain(given),
+            LANGUAGES.join(", ")
+        ))
+    };
+    if let Some(policy) = document.get("fullTextPolicy") {
+        language(policy, "defaultLanguage")?;
+    }
+    for entry in list(document, "fullTextPolicy", "fullTextPaths")? {
+        let path = entry.get("path");
+        if !is_path(path) {
+            return refused(format!(
+                "The Full Text Policy contains an invalid Path: {}.",
+                plain(path)
+            ));
+        }
+        language(entry, "language")?;
+    }
+    for index in list(document, "indexingPolicy", "fullTextIndexes")? {
+        let path = index.get("path");
+        if !is_path(path) {
+            return refused(format!(
+                "The Full Text Indexing Policy contains an invalid Path: {}.",
+                plain(path)
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use lapsedb_value::json;
+
+    use super::*;
+
+    fn document(text: &str) -> Object {
+        let limits = json::Limits {
+            depth_max: 16,
+            duplicates_refused: &[],
+        };
+        json::parse(text.as_bytes(), &limits)
+            .unwrap()
+            .as_object()
+            .unwrap()
+            .clone()
+    }
+
+    fn with_vectors(embedding: &str, index: &str) -> Object {
+        document(&format!(
+            r#"{{"vectorEmbeddingPolicy":{{"vectorEmbeddings":[{embedding}]}},"indexingPolicy":{{"vectorIndexes":[{index}]}}}}"#
+        ))
+    }
+
+    const EMBEDDING: &str =
+        r#"{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"cosine"}"#;
+
+    #[test]
+    fn sound_policies_are_taken() {
+        for index in [
+            "",
+            r#"{"path":"/v","type":"flat"}"#,
+            r#"{"path":"/v","type":"quantizedFlat","quantizationByteSize":3}"#,
+            r#"{"path":"/v","type":"diskANN","indexingSearchListSize":25,"vectorIndexShardKey":["/a"]}"#,
+        ] {
+            assert_eq!(check(&with_vectors(EMBEDDING, index)), Ok(()), "{index}");
+        }
+        assert_eq!(check(&document("{}")), Ok(()));
+    }
+
+    #[test]
+    fn every_fault_is_named() {
+        let embeddings = [
+            (r#"{"path":"v"}"#, "Path:v"),
+            (r#"{"path":"/v","dataType":"float33"}"#, "DataType:float33"),
+            (
+                r#"{"path":"/v","distanceFunction":"by hand"}"#,
+                "DistanceFunction:by hand",
+            ),
+            (
+                r#"{"path":"/v","dimensions":8000}"#,
+                "Dimensions:8000 which is more",
+            ),
+            (r#"{"path":"/v","dimensions":-1}"#, "Dimensions:-1"),
+            (r#"{"path":"/v","dimensions":1.5}"#, "Dimensions:1.5"),
+        ];
+        for (embedding, words) in embeddings {
+            let fault = check(&with_vectors(embedding, "")).unwrap_err();
+            assert!(fault.0.contains(words), "{embedding}: {fault}");
+        }
+        let indexes = [
+            (r#"{"path":"/w","type":"flat"}"#, "/w not matching"),
+            (r#"{"path":"/v","type":"round"}"#, "Index Type::round"),
+            (
+                r#"{"path":"/v","type":"flat","quantizationByteSize":0}"#,
+                "between 1 and 3",
+            ),
+            (
+                r#"{"path":"/v","type":"flat","quantizationByteSize":4}"#,
+                "value :: 4",
+            ),
+            (
+                r#"{"path":"/v","type":"diskANN","indexingSearchListSize":501}"#,
+                "between 25 and 500",
+            ),
+            (
+                r#"{"path":"/v","type":"diskANN","vectorIndexShardKey":["a"]}"#,
+                "Shard Path: a",
+            ),
+            (
+                r#"{"path":"/v","type":"diskANN","vectorIndexShardKey":["/a","/b"]}"#,
+                "exceeds the maximum: 1",
+            ),
+            (
+                r#"{"path":"/v","type":"diskANN","vectorIndexShardKey":"/a"}"#,
+                "inputs is invalid",
+            ),
+        ];
+        for (index, words) in indexes {
+            let fault = check(&with_vectors(EMBEDDING, index)).unwrap_err();
+            assert!(fault.0.contains(words), "{index}: {fault}");
+        }
+    }
+
+    #[test]
+    fn full_text_has_known_languages_and_real_paths() {
+        let sound = r#"{"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/t","language":"de-DE"}]},
+            "indexingPolicy":{"fullTextIndexes":[{"path":"/t"}]}}"#;
+        assert_eq!(check(&document(sound)), Ok(()));
+        for wrong in [
+            r#"{"fullTextPolicy":{"defaultLanguage":"spa-SPA"}}"#,
+            r#"{"fullTextPolicy":{"fullTextPaths":[{"path":"t"}]}}"#,
+            r#"{"fullTextPolicy":{"fullTextPaths":[{"path":"/t","language":"xx"}]}}"#,
+            r#"{"indexingPolicy":{"fullTextIndexes":[{"path":"t"}]}}"#,
+            r#"{"indexingPolicy":{"fullTextIndexes":[{"not_path":"/t"}]}}"#,
+        ] {
+            assert!(check(&document(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_stored_by_a_policy_keeps_it() {
+        let old = with_vectors(EMBEDDING, r#"{"path":"/v","type":"flat"}"#);
+        assert_eq!(check_replacement(&old, &old), Ok(()));
+        assert_eq!(check_replacement(&document("{}"), &old), Ok(()));
+        let other_type = with_vectors(EMBEDDING, r#"{"path":"/v","type":"diskANN"}"#);
+        assert!(check_replacement(&other_type, &old).is_err());
+        let wider = with_vectors(
+            &EMBEDDING.replace('3', "4"),
+            r#"{"path":"/v","type":"flat"}"#,
+        );
+        assert!(check_replacement(&wider, &old).is_err());
+    }
+}
