@@ -80,15 +80,18 @@ async fn replace(
         .ok_or_else(Error::not_found)?;
     may_write(who, txn, &partition, &found)?;
     conditions(op, &found)?;
-    if found.document.get("id").and_then(Value::as_str) != Some(&document.id) {
-        return Err(Error::bad_request(format!(
-            "The id '{}' in the document differs from the id '{id}' in the address; an item's id cannot be changed.",
-            document.id
-        )));
-    }
     document.partition(txn.collection(), op.partition.as_ref())?;
     document.check_ttl(txn.collection())?;
-    put(txn, key, &partition, document, Outcome::Ok).await
+    if found.document.get("id").and_then(Value::as_str) == Some(&document.id) {
+        return put(txn, key, &partition, document, Outcome::Ok).await;
+    }
+    // A replaced item may get another id, if nobody has it.
+    let renamed = ItemKey::new(txn.collection(), &partition, &document.id);
+    if txn.get(&renamed, &partition).await?.is_some() {
+        return Err(Error::conflict());
+    }
+    txn.delete(&key, &partition).await?;
+    put(txn, renamed, &partition, document, Outcome::Ok).await
 }
 
 async fn patch_item(
