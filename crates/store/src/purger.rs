@@ -58,6 +58,12 @@ impl Store {
                 break;
             }
             match remove(self, &view, &collection, &keys).await {
+                // Queue and records were read from one snapshot: looking again would find the same for ever.
+                Ok(step) if step.items == 0 => {
+                    return Err(StoreError::Corrupt(
+                        "an expiry queue names items that are not dead".into(),
+                    ));
+                }
                 Ok(step) => {
                     purged.items += step.items;
                     purged.bytes += step.bytes;
