@@ -146,6 +146,9 @@ pub fn log(cid: CollectionId, header: &Header) -> Vec<u8> {
     key
 }
 
+/// Where the commit's lsn begins in the key of a log entry: behind the collection and the class.
+pub const LOG_PLACE_AT: usize = 5;
+
 /// Prefix of one class of a collection's log.
 #[must_use]
 pub fn log_prefix(cid: CollectionId, class: u8) -> Vec<u8> {

@@ -4,6 +4,7 @@
 //! and is checked. Knows no protocol and no request.
 
 pub mod catalog;
+mod change_feed;
 mod entries;
 pub mod error;
 pub mod index;
@@ -24,6 +25,7 @@ use lapsedb_record::{Clock, Millis};
 use lapsedb_value::{Object, bson};
 
 pub use catalog::{Catalog, Collection, Database, MetaRecord, Offer};
+pub use change_feed::{ChangeLimits, ChangePage, ChangesAfter};
 pub use error::{Result, StoreError};
 pub use keys::{CollectionId, ItemKey};
 pub use open::{OpenError, OpenOptions, Place};

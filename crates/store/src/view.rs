@@ -70,6 +70,14 @@ impl Span {
         let to = lapsedb_kv::prefix_end(&from);
         Span { from, to }
     }
+
+    /// Whether one of some spans, sorted and apart from each other, holds a key.
+    pub(crate) fn any_holds(spans: &[Span], key: &ItemKey) -> bool {
+        let key = key.as_bytes();
+        let begun = spans.partition_point(|span| span.from.as_slice() <= key);
+        let last = begun.checked_sub(1).and_then(|at| spans.get(at));
+        last.is_some_and(|span| span.to.is_empty() || key < span.to.as_slice())
+    }
 }
 
 impl ItemRange {
