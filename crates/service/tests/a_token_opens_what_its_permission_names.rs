@@ -4,9 +4,12 @@
 
 mod support;
 
+use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::users::{self, permissions};
-use lapsedb_service::{Clock, Ctx, Kind, Millis, Who, collections, databases, token};
-use support::{ALWAYS, Bench, all, kind, object, text, visible, write};
+use lapsedb_service::{
+    Clock, Ctx, Kind, Millis, PartitionKey, Who, collections, databases, resource, token,
+};
+use support::{ALWAYS, Bench, all, kind, object, text, value, visible, write};
 
 async fn bench() -> Bench {
     let bench = Bench::new().await;
@@ -97,6 +100,60 @@ async fn a_collection_made_again_is_not_meant() {
 }
 
 #[tokio::test]
+async fn a_name_that_leads_nowhere_opens_nothing_later() {
+    let bench = bench().await;
+    let link = "dbs/AQAAAA==/colls/AQAAAJ0fgTc=";
+    for (id, resource) in [("name", "dbs/db/colls/later"), ("link", link)] {
+        let writer = grant(&bench, id, "All", resource, "").await;
+        if id == "name" {
+            bench.collection("db", "later", None).await;
+        }
+        for coll in ["c", "later"] {
+            assert_eq!(kind(write(&writer, "db", coll, "a").await), Kind::Forbidden);
+            assert_eq!(
+                kind(visible(&writer, "db", coll, "a").await),
+                Kind::Forbidden
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_item_of_another_partition_is_not_found_by_its_rid() {
+    let bench = bench().await;
+    let op = |pk: &str| ItemOp {
+        action: Action::Upsert(
+            Document::new(object(&format!("{{\"id\":\"x\",\"pk\":\"{pk}\"}}"))).unwrap(),
+        ),
+        partition: Some(PartitionKey::parse(&format!("[\"{pk}\"]")).unwrap()),
+        if_match: None,
+        if_none_match: None,
+    };
+    let ran = items::run(&bench.ctx, ("db", "c"), None, &[op("other")], Mode::Each)
+        .await
+        .unwrap();
+    let item = ran.results[0].as_ref().unwrap().item.as_ref().unwrap();
+    let mut shown = Vec::new();
+    resource::write_item(&ran.collection, &item.header, &item.body, &mut shown).unwrap();
+    let rid = value(&String::from_utf8(shown).unwrap())
+        .get("_rid")
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let reader = grant(
+        &bench,
+        "p",
+        "Read",
+        "dbs/db/colls/c",
+        ",\"resourcePartitionKey\":[\"p\"]",
+    )
+    .await;
+    for ctx in [&reader, &bench.ctx] {
+        assert!(!visible(ctx, "db", "c", &rid).await.unwrap());
+    }
+}
+
+#[tokio::test]
 async fn the_read_only_key_gets_no_tokens() {
     let bench = bench().await;
     grant(&bench, "p", "All", "dbs/db/colls/c", "").await;
@@ -156,10 +213,6 @@ async fn a_permission_must_name_what_is_there() {
         (
             r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c/docs/a"}"#,
             Kind::BadRequest,
-        ),
-        (
-            r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/none"}"#,
-            Kind::NotFound,
         ),
         (
             r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c/docs/none","resourcePartitionKey":["p"]}"#,

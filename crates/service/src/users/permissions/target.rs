@@ -20,7 +20,8 @@ const READ: &str = "Read";
 pub(super) struct Wanted {
     /// Its name.
     pub id: Str,
-    mode: &'static str,
+    /// As it was sent: clients differ in its letters and expect their own back.
+    mode: Str,
     resource: Str,
     partition: Option<(Value, PartitionKey)>,
 }
@@ -37,12 +38,15 @@ impl Wanted {
             return Err(names::missing(&lacking));
         }
         let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
-        let mode = [ALL, READ]
-            .into_iter()
-            .find(|mode| mode.eq_ignore_ascii_case(text("permissionMode")))
-            .ok_or_else(|| {
-                Error::bad_request("The permissionMode of a permission must be 'Read' or 'All'.")
-            })?;
+        let mode = Str::new(text("permissionMode"));
+        if ![ALL, READ]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(&mode))
+        {
+            return Err(Error::bad_request(
+                "The permissionMode of a permission must be 'Read' or 'All'.",
+            ));
+        }
         let partition = match body.get("resourcePartitionKey") {
             None | Some(Value::Null | Value::Undefined) => None,
             // Some clients send a single value without its array.
@@ -74,7 +78,7 @@ impl Wanted {
         let found = self.find(view, database).await?;
         let mut named = Named::new(number, self.id.clone());
         let body = &mut named.body;
-        body.push("permissionMode", Value::from(self.mode));
+        body.push("permissionMode", Value::String(self.mode.clone()));
         body.push("resource", Value::String(self.resource.clone()));
         if let Some((given, key)) = &self.partition {
             body.push("resourcePartitionKey", given.clone());
@@ -225,9 +229,9 @@ struct Found {
 
 impl Found {
     /// A link that leads nowhere: the permission is kept, and its token opens nothing, whatever gets that name later.
-    /// Numbers of collections begin with 1.
+    /// No collection ever has the last number, and a token writes 0 for "any".
     const NOTHING: Found = Found {
-        collection: Some(CollectionId(0)),
+        collection: Some(CollectionId(u32::MAX)),
         item: None,
     };
 }
@@ -247,6 +251,8 @@ pub(super) fn grant_of(body: &Object) -> Result<Grant> {
         collection: number("collection").map(CollectionId),
         item: item.map_err(|_| damaged())?,
         partition: partition.map_err(|_| damaged())?,
-        write: text("permissionMode").ok_or_else(damaged)? == ALL,
+        write: text("permissionMode")
+            .ok_or_else(damaged)?
+            .eq_ignore_ascii_case(ALL),
     })
 }
