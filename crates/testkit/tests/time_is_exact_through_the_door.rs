@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lapsedb_testkit::{Container, Engine, Server};
+use lapsedb_testkit::{Container, Engine, Options, Server};
 use serde_json::{Value, json};
 
 /// Items of S6; `LAPSEDB_S6_ITEMS` sets the corpus' own number.
@@ -145,6 +145,32 @@ fn s6_many_expired_items_and_a_change_that_returns_at_once() {
     assert_eq!(container.read("i0").status, 404);
     assert_eq!(container.create(&json!({ "id": "i0" })).status, 201);
     assert_eq!(container.check_counts(), 1);
+}
+
+/// R9: nobody has to ask for it. The purger wakes about once a second.
+#[test]
+fn r9_the_dead_are_removed_without_being_asked() {
+    let grace = Options::new(Engine::Disk).flag("--purge-grace").flag("1");
+    let server = Server::start(&grace);
+    server.database("d");
+    let mut container = server.container("d", "c", "/id", &json!({ "defaultTtl": 5 }));
+    for number in 0..500 {
+        let ttl = [json!({}), json!({ "ttl": 3 }), json!({ "ttl": -1 })][number % 3].clone();
+        let mut item = ttl;
+        item["id"] = json!(format!("i{number}"));
+        container.put(&item);
+    }
+    server.advance_ms(60_000);
+    for _ in 0..100 {
+        let report = container.ttl_report();
+        assert_eq!(report["live"]["items"], json!(166), "{report}");
+        if report["expired"] == json!({ "items": 0, "bytes": 0 }) {
+            assert_eq!(container.check_counts(), 166);
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("not removed: {}", container.ttl_report());
 }
 
 #[test]

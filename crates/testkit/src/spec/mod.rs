@@ -66,7 +66,9 @@ pub fn run_folder(folder: &str, engine: Engine) -> Report {
                 );
             }
             None => {
-                let server = shared.get_or_insert_with(|| Server::plain(engine));
+                // Nothing is purged behind a case's back, so that it can count the dead.
+                let options = Options::new(engine).flag("--purge").flag("off");
+                let server = shared.get_or_insert_with(|| Server::start(&options));
                 run_file(server, &path, &name, &text, &lines, &mut report);
             }
         }
