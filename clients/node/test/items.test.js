@@ -77,7 +77,14 @@ test("replace takes the place wholly", async () => {
   const { resource, statusCode } = await container.item("1", "a").replace({ id: "1", pk: "a", fresh: true });
   assert.equal(statusCode, 200);
   assert.deepEqual(userPart(resource), { id: "1", pk: "a", fresh: true });
-  await refused(400, () => container.item("1", "a").replace({ id: "2", pk: "a" }));
+});
+
+test("replace may give another id", async () => {
+  for (const id of ["1", "taken"]) await container.items.create({ id, pk: "a" });
+  assert.equal((await container.item("1", "a").replace({ id: "2", pk: "a" })).resource.id, "2");
+  await absent(container.item("1", "a"));
+  await refused(409, () => container.item("2", "a").replace({ id: "taken", pk: "a" }));
+  assert.deepEqual(await idsOf(container), ["2", "taken"]);
 });
 
 test("a key other than the item's is refused", async () => {

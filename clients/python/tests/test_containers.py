@@ -215,6 +215,39 @@ def test_usage_is_exact(db):
     assert int(usage["documentsSize"]) >= 0
 
 
+def test_statistics_when_asked(db):
+    container = make(db)
+    container.create_item({"id": "1", "pk": "a"})
+    assert "statistics" not in container.read()
+    statistics = container.read(populate_partition_key_range_statistics=True)["statistics"]
+    assert sum(part["documentCount"] for part in statistics) == 1
+
+
+VECTORS = {"vectorEmbeddings": [{"path": "/v", "dataType": "float32", "distanceFunction": "cosine", "dimensions": 3}]}
+
+
+@pytest.mark.parametrize("settings", [
+    {"indexing_policy": INDEXING | {"vectorIndexes": [{"path": "/v", "type": "flat"}]}},
+    {"vector_embedding_policy": {"vectorEmbeddings": [VECTORS["vectorEmbeddings"][0] | {"dimensions": 5000}]}},
+    {"vector_embedding_policy": {"vectorEmbeddings": [VECTORS["vectorEmbeddings"][0] | {"dataType": "text"}]}},
+    {"full_text_policy": {"defaultLanguage": "xx-XX", "fullTextPaths": []}},
+    {"full_text_policy": {"defaultLanguage": "en-US", "fullTextPaths": [{"path": "no slash"}]}},
+    {"computed_properties": [{"name": "x", "query": "DELETE"}]},
+    {"unique_key_policy": {"uniqueKeys": [{"paths": []}]}},
+    {"indexing_policy": {"indexingMode": "sometimes"}},
+], ids=lambda settings: next(iter(settings)))
+def test_settings_that_cannot_be_meant_are_400(db, settings):
+    with refused(400):
+        make(db, **settings)
+    assert list(db.list_containers()) == []
+
+
+def test_partition_key_path_may_be_quoted(db):
+    for path in ["/'level\" 1*()'/'le/vel2'", '/"quoted name"']:
+        container = make(db, path=path)
+        assert container.read()["partitionKey"]["paths"] == [path]
+
+
 def test_ranges_cover_everything(container):
     ranges = list(container.read_feed_ranges())
     assert len(ranges) >= 1

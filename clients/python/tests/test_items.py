@@ -107,10 +107,16 @@ def test_replace_takes_the_place_wholly(container):
     assert replaced["_etag"] != made["_etag"]
 
 
-def test_replace_may_not_change_id_or_key(container):
+def test_replace_may_give_another_id(container):
     container.create_item({"id": "1", "pk": "a"})
-    with refused(400):
-        container.replace_item("1", {"id": "2", "pk": "a"})
+    container.create_item({"id": "taken", "pk": "a"})
+    assert container.replace_item("1", {"id": "2", "pk": "a", "n": 1})["id"] == "2"
+    assert container.read_item("2", "a")["n"] == 1
+    with refused(404):
+        container.read_item("1", "a")
+    with refused(409):
+        container.replace_item("2", {"id": "taken", "pk": "a"})
+    assert sorted(item["id"] for item in container.read_all_items()) == ["2", "taken"]
 
 
 def test_delete(container):
