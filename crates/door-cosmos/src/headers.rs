@@ -64,6 +64,8 @@ names! {
     POST_TRIGGER = "x-ms-documentdb-post-trigger-include";
     /// Change feed marker.
     A_IM = "a-im";
+    /// Shape of the change feed's entries.
+    CHANGE_FEED_WIRE_FORMAT = "x-ms-cosmos-changefeed-wire-format-version";
     /// Cost of the request.
     REQUEST_CHARGE = "x-ms-request-charge";
     /// Finer reason of a failure.

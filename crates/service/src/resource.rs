@@ -109,6 +109,23 @@ pub fn write_item(
     Ok(())
 }
 
+/// Appends an item as the change feed shows it: with the commit that changed it.
+///
+/// # Errors
+/// When the stored body is damaged.
+pub fn write_changed_item(
+    collection: &Collection,
+    header: &Header,
+    body: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    write_item(collection, header, body, out)?;
+    // The lsn goes before the closing brace.
+    out.pop();
+    let _ = write!(out, ",\"_lsn\":{}}}", header.lsn);
+    Ok(())
+}
+
 /// An item as a value, with its system properties: what queries see.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use crate::batch::{self, Batch, Form};
 use crate::call::Call;
 use crate::envelope;
 use crate::headers;
-use crate::routes::method_not_allowed;
+use crate::routes::{changes, method_not_allowed};
 
 /// `…/docs`: feed, query, batch, upsert, create. The order of the questions is the wire's.
 ///
@@ -21,10 +21,9 @@ use crate::routes::method_not_allowed;
 /// As the verb says.
 pub async fn feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     match *call.method {
-        Method::GET if call.headers.contains_key(&headers::A_IM) => Err(Error::new(
-            Kind::NotImplemented,
-            "The change feed is not served by this version.",
-        )),
+        Method::GET if call.headers.contains_key(&headers::A_IM) => {
+            changes::feed(call, db, coll).await
+        }
         Method::GET => read_feed(call, db, coll).await,
         Method::POST if call.flag(&headers::IS_QUERY_PLAN)? => query_plan(call, db, coll).await,
         Method::POST if call.is_query()? => query(call, db, coll).await,
@@ -278,7 +277,7 @@ fn partition(call: &Call<'_>) -> Result<Option<PartitionKey>> {
 }
 
 /// The items a feed or query is about.
-fn selection(call: &Call<'_>) -> Result<Selection> {
+pub(super) fn selection(call: &Call<'_>) -> Result<Selection> {
     let epk = match (
         call.text(&headers::START_EPK)?,
         call.text(&headers::END_EPK)?,
@@ -321,7 +320,7 @@ fn refuse_triggers(call: &Call<'_>) -> Result<()> {
 }
 
 /// Headers that name the items' owner.
-fn owner(answer: &mut Answer, database: &Database, collection: &Collection, lsn: u64) {
+pub(super) fn owner(answer: &mut Answer, database: &Database, collection: &Collection, lsn: u64) {
     let path = format!("dbs/{}/colls/{}", database.id, collection.id);
     answer.session(&path, &resource::collection_rid(collection), lsn);
     answer.set(headers::PARTITION_KEY_RANGE_ID, "0");

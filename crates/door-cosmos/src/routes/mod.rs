@@ -1,6 +1,7 @@
 //! From a path to the verb: by position, never by searching for a keyword, since a database may be called `colls`.
 
 pub mod account;
+pub mod changes;
 pub mod collections;
 pub mod conflicts;
 pub mod databases;

@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod body;
+pub mod changes;
 pub mod delete_partition;
 pub mod feed;
 pub mod patch;

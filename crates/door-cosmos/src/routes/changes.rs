@@ -1,0 +1,121 @@
+//! The change feed: `GET …/docs` with `A-IM`.
+
+use http::StatusCode;
+use http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use lapsedb_service::items::changes::{self, ChangesPage, Request, Start};
+use lapsedb_service::{Error, Kind, Result, Secs, resource};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::routes::items;
+use crate::{envelope, headers, http_date};
+
+/// The latest version of what changed, page by page; 304 and where the reader stands if that is nothing.
+///
+/// # Errors
+/// As the verb says, and when the mode is another one.
+pub async fn feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
+    check_mode(call)?;
+    let request = Request {
+        selection: items::selection(call)?,
+        start: start(call)?,
+        since: since(call)?,
+        items_max: call.page_size()?,
+    };
+    let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
+    let page = changes::changes(&call.ctx, (db, coll), intended, &request).await?;
+    let mut answer = if page.items.is_empty() {
+        Answer::empty(StatusCode::NOT_MODIFIED, page.charge)
+    } else {
+        let wrapped = call
+            .text(&headers::CHANGE_FEED_WIRE_FORMAT)?
+            .is_some_and(|version| !version.trim().is_empty());
+        Answer::json(StatusCode::OK, page.charge, body(&page, wrapped)?)
+    };
+    answer.set_number(headers::ITEM_COUNT, page.items.len() as u64);
+    answer.set(ETAG, &format!("\"{}\"", page.next));
+    let scope = &page.scope;
+    items::owner(
+        &mut answer,
+        &scope.database,
+        &scope.collection,
+        scope.view.lsn(),
+    );
+    Ok(answer)
+}
+
+fn check_mode(call: &Call<'_>) -> Result<()> {
+    let mode = call.text(&headers::A_IM)?.unwrap_or_default().trim();
+    if mode.eq_ignore_ascii_case("Incremental Feed") {
+        Ok(())
+    } else if mode.eq_ignore_ascii_case("Full-Fidelity Feed") {
+        Err(Error::new(
+            Kind::NotImplemented,
+            "The change feed of all versions and deletes is not served by this version; the one of latest versions is (A-IM: Incremental Feed).",
+        ))
+    } else {
+        Err(Error::bad_request(format!(
+            "The header A-IM has the value '{mode}'; Incremental Feed is allowed."
+        )))
+    }
+}
+
+/// Where the reader stands: `*` is now, a cursor is the quoted number of a commit.
+fn start(call: &Call<'_>) -> Result<Start> {
+    let Some(text) = call.text(&IF_NONE_MATCH)?.map(str::trim) else {
+        return Ok(Start::Beginning);
+    };
+    let digits = text
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or(text);
+    match digits {
+        "" => Ok(Start::Beginning),
+        "*" => Ok(Start::Now),
+        // A sign is no part of a number here, though Rust would take it.
+        _ if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits
+            .parse()
+            .map(Start::After)
+            .map_err(|_| no_cursor(text)),
+        _ => Err(no_cursor(text)),
+    }
+}
+
+fn no_cursor(text: &str) -> Error {
+    Error::bad_request(format!(
+        "The header If-None-Match has the value '{text}', which is no cursor of the change feed; * or an etag it has answered is allowed."
+    ))
+}
+
+fn since(call: &Call<'_>) -> Result<Option<Secs>> {
+    match call.text(&IF_MODIFIED_SINCE)?.map(str::trim) {
+        None | Some("") => Ok(None),
+        Some(text) => http_date::parse(text).map(|second| Some(Secs(second))).ok_or_else(|| {
+            Error::bad_request(format!(
+                "The header If-Modified-Since has the value '{text}'; a date such as 'Sun, 15 Nov 2026 17:51:40 GMT' is allowed."
+            ))
+        }),
+    }
+}
+
+fn body(page: &ChangesPage, wrapped: bool) -> Result<Vec<u8>> {
+    let collection = &page.scope.collection;
+    let mut body = envelope::open(&resource::collection_rid(collection), "Documents");
+    for (at, (_, item)) in page.items.iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        let header = item.header();
+        if wrapped {
+            body.extend_from_slice(b"{\"current\":");
+        }
+        resource::write_changed_item(collection, header, item.body(), &mut body)?;
+        if wrapped {
+            let (lsn, second) = (header.lsn, header.written.0);
+            let metadata = format!(",\"metadata\":{{\"lsn\":{lsn},\"crts\":{second}}}}}");
+            body.extend_from_slice(metadata.as_bytes());
+        }
+    }
+    envelope::close(&mut body, page.items.len());
+    Ok(body)
+}

@@ -1,0 +1,120 @@
+//! Reads what changed in a collection, a partition or a range: each living item once, at its newest version.
+
+use bytes::Bytes;
+use lapsedb_record::{Live, Secs};
+use lapsedb_store::{ChangeLimits, ChangesAfter, ItemKey};
+
+use crate::charge;
+use crate::ctx::{Ctx, Scope};
+use crate::error::{Error, Result};
+use crate::items::feed::Selection;
+use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+
+/// Entries of the log read in one step; between steps other requests get their turn.
+const STEP_ENTRIES: u64 = 1024;
+
+/// Where a reader begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With the oldest change.
+    Beginning,
+    /// With what changes from now on.
+    Now,
+    /// Behind this commit.
+    After(u64),
+}
+
+/// What a reader asks for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Which items.
+    pub selection: Selection,
+    /// Where to begin.
+    pub start: Start,
+    /// Only what was written in this second or later.
+    pub since: Option<Secs>,
+    /// Items of a page at most; none if the server may choose. One commit's changes are never split over pages.
+    pub items_max: Option<usize>,
+}
+
+/// A page of changes.
+pub struct ChangesPage {
+    /// Where they were found.
+    pub scope: Scope,
+    /// The changed items in the order of their changes; none if nothing has changed.
+    pub items: Vec<(ItemKey, Live<Bytes>)>,
+    /// The last commit the reader has now seen.
+    pub next: u64,
+    /// What it cost.
+    pub charge: f64,
+}
+
+/// One page of changes. Without items the reader has seen everything.
+///
+/// # Errors
+/// When the collection is not there, the selection does not fit it, the start lies beyond the log, or who asks may not
+/// read it.
+pub async fn changes(
+    ctx: &Ctx,
+    address: (&str, &str),
+    intended: Option<&str>,
+    request: &Request,
+) -> Result<ChangesPage> {
+    let scope = ctx.scope(address.0, address.1).await?;
+    scope.expect_rid(intended)?;
+    let selection = &request.selection;
+    ctx.who
+        .may_read_items(&scope.collection, selection.partition.as_ref())?;
+    let throughputs = ctx.service().throughputs();
+    throughputs.admit(&scope.view, &scope.collection)?;
+    let range = selection.range(&scope.collection)?;
+    let limits = ChangeLimits {
+        items_max: request
+            .items_max
+            .unwrap_or(PAGE_ITEMS_DEFAULT)
+            .clamp(1, PAGE_ITEMS_MAX),
+        bytes_max: PAGE_BYTES_MAX,
+        entries_max: STEP_ENTRIES,
+    };
+    let mut after = begin(&scope, request).await?;
+    let items = loop {
+        let page = scope
+            .view
+            .changes(&scope.collection, &range, after, limits)
+            .await?;
+        after.lsn = page.next;
+        // Readers take a page without items for the end, so one that found none yet goes on.
+        if page.caught_up || !page.items.is_empty() {
+            break page.items;
+        }
+        tokio::task::yield_now().await;
+    };
+    let bytes = items.iter().map(|(_, item)| item.body().len()).sum();
+    let charge = charge::feed(bytes);
+    throughputs.spend(&scope.view, &scope.collection, charge);
+    Ok(ChangesPage {
+        scope,
+        items,
+        next: after.lsn,
+        charge,
+    })
+}
+
+/// The place in the log where a request begins.
+async fn begin(scope: &Scope, request: &Request) -> Result<ChangesAfter> {
+    let since = request.since.unwrap_or(Secs(0));
+    let lsn = match (request.start, request.since) {
+        (Start::Now, _) => scope.view.lsn(),
+        (Start::Beginning, None) => 0,
+        (Start::Beginning, Some(since)) => scope.view.lsn_before(&scope.collection, since).await?,
+        // A reader from the future would be blind until the log has come so far: rather it hears of it.
+        (Start::After(lsn), _) if lsn > scope.view.lsn() => {
+            return Err(Error::bad_request(format!(
+                "The change feed cursor \"{lsn}\" lies beyond the end of the log, which is {}; it is not of this store.",
+                scope.view.lsn()
+            )));
+        }
+        (Start::After(lsn), _) => lsn,
+    };
+    Ok(ChangesAfter { lsn, since })
+}
