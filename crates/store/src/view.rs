@@ -7,7 +7,10 @@ use lapsedb_kv::{AnyEngine, Engine, Scan, Snapshot, Space};
 use lapsedb_record::{Lens, Live, MARK_BYTES, Mark, Millis, Stored};
 
 use crate::catalog::{Catalog, Collection, MetaRecord};
+use lapsedb_value::Value;
+
 use crate::error::{Result, StoreError};
+use crate::index::encode::{self, PathId};
 use crate::keys::{self, ItemKey};
 use crate::partition_key::{EpkRange, PartitionKey, epk_bytes};
 
@@ -49,6 +52,14 @@ pub struct Span {
 }
 
 impl Span {
+    /// The span of the index entries with one value at a path.
+    #[must_use]
+    pub fn of_value(collection: &Collection, path: PathId, value: &Value) -> Span {
+        let from = keys::index_stem(collection, path.0, &encode::value_bytes(value));
+        let to = lapsedb_kv::prefix_end(&from);
+        Span { from, to }
+    }
+
     /// The span of one item.
     #[must_use]
     pub fn of_item(key: &ItemKey) -> Span {
@@ -83,17 +94,22 @@ impl Span {
 impl ItemRange {
     /// The items of some spans, each once, however they overlap.
     #[must_use]
-    pub fn spans(mut spans: Vec<Span>) -> ItemRange {
-        spans.sort_unstable();
-        let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
-        for span in spans {
-            match merged.last_mut() {
-                Some(last) if span.from <= last.to => last.to = last.to.clone().max(span.to),
-                Some(_) | None => merged.push(span),
-            }
-        }
-        ItemRange::Spans(merged)
+    pub fn spans(spans: Vec<Span>) -> ItemRange {
+        ItemRange::Spans(merged(spans))
     }
+}
+
+/// Spans in order, none overlapping another.
+fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if span.from <= last.to => last.to = last.to.clone().max(span.to),
+            Some(_) | None => merged.push(span),
+        }
+    }
+    merged
 }
 
 /// A stretch of living items.
@@ -197,7 +213,7 @@ impl View {
         limits: ScanLimits,
     ) -> Result<ItemPage> {
         let one = |space: Space, (from, to): (Vec<u8>, Vec<u8>)| (space, vec![Span { from, to }]);
-        let (space, mut spans) = match range {
+        let (space, spans) = match range {
             ItemRange::Everything => {
                 let prefix = keys::collection_prefix(collection.cid);
                 let to = lapsedb_kv::prefix_end(&prefix);
@@ -210,6 +226,39 @@ impl View {
             ItemRange::Epk(range) => one(Space::Items, keys::epk_bounds(collection, range)),
             ItemRange::Spans(spans) => (Space::Items, spans.clone()),
         };
+        let epk = match range {
+            ItemRange::Epk(range) => Some(range),
+            ItemRange::Everything | ItemRange::Partition(_) | ItemRange::Spans(_) => None,
+        };
+        self.walk(collection, space, spans, epk, resume, limits)
+            .await
+    }
+
+    /// Living items behind some spans of the index, in the order of its entries.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn scan_index(
+        &self,
+        collection: &Collection,
+        spans: &[Span],
+        resume: Option<&[u8]>,
+        limits: ScanLimits,
+    ) -> Result<ItemPage> {
+        let spans = merged(spans.to_vec());
+        self.walk(collection, Space::Index, spans, None, resume, limits)
+            .await
+    }
+
+    async fn walk(
+        &self,
+        collection: &Collection,
+        space: Space,
+        mut spans: Vec<Span>,
+        epk: Option<&EpkRange>,
+        resume: Option<&[u8]>,
+        limits: ScanLimits,
+    ) -> Result<ItemPage> {
         // A resume point only ever narrows a span: a forged one yields fewer items, never foreign ones.
         if let Some(resume) = resume {
             spans.retain(|span| span.to.as_slice() > resume);
@@ -219,14 +268,9 @@ impl View {
                 first.from = resume.to_vec();
             }
         }
-        let epk = match range {
-            ItemRange::Epk(range) => Some(range),
-            ItemRange::Everything | ItemRange::Partition(_) | ItemRange::Spans(_) => None,
-        };
-        let lens = self.lens(collection);
         let mut walk = Walk {
             view: self,
-            lens,
+            lens: self.lens(collection),
             collection,
             space,
             epk,

@@ -8,7 +8,7 @@ use lapsedb_store::{Catalog, Collection, CollectionId, Database, MetaChange};
 use lapsedb_value::Value;
 
 use crate::attempts::{Attempts, Numbers};
-use crate::collections::{Definition, setting_of};
+use crate::collections::{Definition, FIRST_GENERATION, setting_of};
 use crate::ctx::{Ctx, find_database};
 use crate::error::{Error, Result};
 use crate::limits::{COLLECTIONS_MAX, SHARED_COLLECTIONS_MAX};
@@ -16,9 +16,6 @@ use crate::names;
 use crate::offers::Wanted;
 use crate::reply::{Outcome, Owner, Reply};
 use crate::resource;
-
-/// The first generation of a collection's index.
-const FIRST_GENERATION: u32 = 1;
 
 /// Makes a collection, with throughput of its own if some is wanted.
 ///

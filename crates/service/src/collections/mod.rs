@@ -23,6 +23,9 @@ pub use replace::replace;
 
 use crate::error::Error;
 
+/// The index generation a collection is made with: whole from its first item on.
+pub(crate) const FIRST_GENERATION: u32 = 1;
+
 impl From<definition::Invalid> for Error {
     fn from(invalid: definition::Invalid) -> Error {
         Error::bad_request(invalid.0)

@@ -5,16 +5,15 @@
 
 use bytes::Bytes;
 use lapsedb_record::Live;
-use lapsedb_sql::{Bound, Env, Executor, Flow, Params, PartitionFilter, Progress};
-use lapsedb_store::partition_key::{Component, PartitionKey};
-use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits, Span};
-use lapsedb_value::path::Path;
+use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress};
+use lapsedb_store::ScanLimits;
 use lapsedb_value::{Value, json};
 
 use crate::charge::{self, QueryWork};
 use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Result};
 use crate::items::feed::Selection;
+use crate::items::narrow::Source;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::resource::item_value;
 
@@ -84,11 +83,8 @@ pub async fn query(
     throughputs.admit(&scope.view, &scope.collection)?;
     let params = params_of(params);
     let bound = bind(text, &params)?;
-    let range = narrowed(
-        request.selection.range(&scope.collection)?,
-        &bound,
-        &scope.collection,
-    );
+    let range = request.selection.range(&scope.collection)?;
+    let source = Source::new(range, &bound, &scope.collection);
     let position = request.continuation.map(Position::parse).transpose()?;
     let items_max = request
         .items_max
@@ -99,11 +95,11 @@ pub async fn query(
         scope: &scope,
         bound: &bound,
         env: Env::new(now_ms),
-        range,
+        source,
         items_max,
     };
     let (rows, next, work) = match position {
-        None if bound.counts_everything() && matches!(run.range, ItemRange::Everything) => {
+        None if bound.counts_everything() && run.source.is_everything() => {
             let count = scope.view.count(&scope.collection).await?;
             #[expect(
                 clippy::cast_precision_loss,
@@ -136,36 +132,6 @@ pub async fn query(
     })
 }
 
-/// The part of a range that can fulfil the query's filter: partitions it fixes, and single items where it fixes ids too.
-fn narrowed(range: ItemRange, bound: &Bound, collection: &Collection) -> ItemRange {
-    if !matches!(range, ItemRange::Everything) {
-        return range;
-    }
-    let Ok(id) = Path::parse_pointer("/id") else {
-        return range;
-    };
-    let levels = collection.partition_key.paths.len();
-    let mut paths = collection.partition_key.paths.clone();
-    paths.push(id);
-    match bound.partition_filter(&paths) {
-        PartitionFilter::Everything => range,
-        PartitionFilter::Nothing => ItemRange::spans(Vec::new()),
-        PartitionFilter::Keys(keys) => ItemRange::spans(
-            keys.iter()
-                .map(|key| {
-                    let partition = PartitionKey::new(key.iter().take(levels).map(Component::of));
-                    match key.get(levels) {
-                        Some(Value::String(id)) => {
-                            Span::of_item(&ItemKey::new(collection, &partition, id))
-                        }
-                        Some(_) | None => Span::of_partition(collection, &partition),
-                    }
-                })
-                .collect(),
-        ),
-    }
-}
-
 fn bind(text: &str, params: &Params) -> Result<Bound> {
     let query = lapsedb_sql::parse(text)?;
     Ok(lapsedb_sql::bind(&query, params)?)
@@ -184,7 +150,7 @@ struct Run<'a> {
     scope: &'a Scope,
     bound: &'a Bound,
     env: Env<'static>,
-    range: ItemRange,
+    source: Source,
     items_max: usize,
 }
 
@@ -282,9 +248,8 @@ impl Run<'_> {
             bytes_max: PAGE_BYTES_MAX,
         };
         let page = self
-            .scope
-            .view
-            .scan(&self.scope.collection, &self.range, resume, limits)
+            .source
+            .read(&self.scope.view, &self.scope.collection, resume, limits)
             .await?;
         let items = page
             .items
