@@ -50,13 +50,13 @@ fn item(i: usize) -> (String, String) {
         1 => ",\"ttl\":-1",
         _ => "",
     };
-    let deep = if i % 4 == 0 {
+    let deep = if i.is_multiple_of(4) {
         ",\"deep\":{\"er\":\"z\"}"
     } else {
         ""
     };
     let tags = ["[]", "[\"a\",\"b\"]", "\"a\""][i % 3];
-    let flag = i % 2 == 0;
+    let flag = i.is_multiple_of(2);
     let pk = format!("p{}", i % 3);
     let body = format!(
         "{{\"id\":\"i{i}\",\"pk\":\"{pk}\",\"n\":{n},\"flag\":{flag},\"tags\":{tags}{deep}{ttl}}}"

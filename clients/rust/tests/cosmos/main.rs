@@ -2,6 +2,7 @@
 
 mod access;
 mod batch;
+mod change_feed;
 mod conditions;
 mod containers;
 mod databases;
