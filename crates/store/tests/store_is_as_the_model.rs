@@ -10,12 +10,14 @@ use std::sync::Arc;
 use lapsedb_kv::{EngineKind, Scan, Snapshot, Space};
 use lapsedb_record::{Millis, Secs, Setting};
 use lapsedb_store::catalog::{CollectionBody, database_body};
+use lapsedb_store::index::encode::PathId;
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{
     Collection, CollectionId, ItemKey, ItemRange, MetaChange, OpenOptions, Place, Purged,
-    ScanLimits, Store, Txn,
+    ScanLimits, Span, Store, Txn,
 };
+use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, json};
 use model::{Item, Model};
 use proptest::prelude::*;
@@ -323,6 +325,7 @@ impl<'a> Bench<'a> {
             }
         }
         self.compare_scans().await?;
+        self.compare_index().await?;
         let usage = view.usage(collection).await.unwrap();
         let living = self.model.living();
         let dead = self.model.items.iter().filter(|item| item.died.is_some());
@@ -358,6 +361,34 @@ impl<'a> Bench<'a> {
             expected.sort();
             let scanned = self.scan(&ItemRange::Partition(pk), 3).await;
             prop_assert_eq!(scanned, expected);
+        }
+        Ok(())
+    }
+
+    /// The entries of each value of an indexed path lead to the living items that have it, in the order of their creation.
+    async fn compare_index(&self) -> Result<(), TestCaseError> {
+        let view = self.store.view().await.unwrap();
+        let collection = view.catalog().collection_numbered(self.cid).unwrap();
+        let path = PathId::of(&Path::parse_pointer("/email").unwrap());
+        let limits = ScanLimits {
+            items_max: 1000,
+            bytes_max: 1 << 20,
+        };
+        for email in 0..EMAILS {
+            let span = Span::of_value(collection, path, &Value::from(i32::from(email)));
+            let page = view
+                .scan_index(collection, &[span], None, limits)
+                .await
+                .unwrap();
+            let found: Vec<_> = page.items.into_iter().map(|(key, _)| key).collect();
+            let expected: Vec<_> = self
+                .model
+                .living()
+                .iter()
+                .filter(|item| item.email == Some(email))
+                .map(|item| Self::key(collection, item.partition, item.id).0)
+                .collect();
+            prop_assert_eq!(found, expected, "index entries of {}", email);
         }
         Ok(())
     }
