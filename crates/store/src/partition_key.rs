@@ -19,10 +19,9 @@ pub use epk::{
 
 /// Most levels of a hierarchical key.
 pub const PARTITION_KEY_LEVELS_MAX: usize = 3;
-/// Most bytes of all strings of a key together, version 2.
+/// Most bytes of all strings of a key together. The hash of version 1 looks at the first hundred characters only, but
+/// keys that differ behind them are different keys.
 pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
-/// Most bytes of all strings of a key together, version 1: its hash looks no further.
-pub const PARTITION_KEY_V1_BYTES_MAX: usize = 101;
 /// Longest header text that is looked at: every byte of the longest key escaped, and the brackets.
 pub const PARTITION_KEY_HEADER_BYTES_MAX: usize = 6 * PARTITION_KEY_BYTES_MAX + 64;
 
@@ -161,13 +160,9 @@ impl PartitionKeyDef {
 
     /// Refuses a key whose strings are too long.
     pub fn check_size(&self, key: &PartitionKey) -> Result<(), PartitionKeyError> {
-        let bytes_max = match self.version {
-            Version::V1 => PARTITION_KEY_V1_BYTES_MAX,
-            Version::V2 => PARTITION_KEY_BYTES_MAX,
-        };
         let bytes: usize = key.0.iter().map(Component::text_len).sum();
-        if bytes > bytes_max {
-            Err(PartitionKeyError::TooLong(bytes_max))
+        if bytes > PARTITION_KEY_BYTES_MAX {
+            Err(PartitionKeyError::TooLong(PARTITION_KEY_BYTES_MAX))
         } else {
             Ok(())
         }

@@ -259,11 +259,9 @@ fn a_key_is_whole_or_a_prefix_or_refused() {
 }
 
 #[test]
-fn a_key_may_be_as_long_as_its_version_allows() {
-    for (version, bytes_max) in [
-        (Version::V1, PARTITION_KEY_V1_BYTES_MAX),
-        (Version::V2, PARTITION_KEY_BYTES_MAX),
-    ] {
+fn a_key_may_be_long_but_not_too_long() {
+    let bytes_max = PARTITION_KEY_BYTES_MAX;
+    for version in [Version::V1, Version::V2] {
         let def = PartitionKeyDef::new(&["/a"], Kind::Hash, version).unwrap();
         assert!(def.whole(key([text(&"x".repeat(bytes_max))])).is_ok());
         let long = def.whole(key([text(&"x".repeat(bytes_max + 1))]));
