@@ -209,6 +209,18 @@ class TestPartitionKeys:
         with refused(404):
             container.read_item("1", "b")
 
+    def test_long_keys_differ_to_the_last_letter(self, db):
+        for version in (1, 2):
+            container = db.create_container(fresh("c"), PartitionKey(path="/pk", version=version))
+            for end in ("x", "y"):
+                container.create_item({"id": "1", "pk": "k" * 2000 + end})
+            for end in ("x", "y"):
+                assert container.read_item("1", "k" * 2000 + end)["pk"][-1] == end
+                found = container.query_items("SELECT * FROM c", partition_key="k" * 2000 + end)
+                assert [item["pk"][-1] for item in found] == [end]
+            with refused(400):
+                container.create_item({"id": "1", "pk": "k" * 2049})
+
     def test_nested_path(self, db):
         container = make(db, path="/address/city")
         container.create_item({"id": "1", "address": {"city": "Bern"}})
