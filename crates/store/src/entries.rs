@@ -192,7 +192,7 @@ fn width(unit: u8) -> u64 {
 }
 
 /// The bucket a record stands in.
-fn bucket(ttl: ItemTtl, written: Secs) -> (TallyKind, u64) {
+pub(crate) fn bucket(ttl: ItemTtl, written: Secs) -> (TallyKind, u64) {
     match ttl {
         ItemTtl::Inherit => (TallyKind::Written, written.0),
         ItemTtl::After(life) => (TallyKind::Due, written.plus(life).0),

@@ -1,7 +1,7 @@
 //! The calendar: exact live counts and sizes at any instant, without touching a document.
 
 use lapsedb_kv::{Scan, Snapshot, Space, tally};
-use lapsedb_record::{Millis, Secs, Setting};
+use lapsedb_record::{Millis, Policy, Secs, Setting};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
@@ -34,35 +34,52 @@ pub struct Usage {
 }
 
 /// Sums as they are added up: a bucket may be negative for the moment, the whole never is.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    items: i64,
-    bytes: i64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) items: i64,
+    pub(crate) bytes: i64,
+}
+
+/// The living of a collection under a policy, by the calendar's kinds.
+#[derive(Clone, Copy)]
+pub(crate) struct Living {
+    /// Those that inherit the default.
+    pub(crate) written: Sum,
+    /// Those with a ttl of their own.
+    pub(crate) due: Sum,
+    /// Those that say they never expire.
+    pub(crate) never: Sum,
+}
+
+impl Living {
+    pub(crate) fn all(self) -> Sum {
+        self.written.plus(self.due).plus(self.never)
+    }
 }
 
 impl Sum {
-    fn add(&mut self, value: &[u8]) -> Result<()> {
+    pub(crate) fn add(&mut self, value: &[u8]) -> Result<()> {
         let (items, bytes) = tally::decode(value)
             .ok_or_else(|| StoreError::Corrupt("a calendar bucket is too short".into()))?;
         (self.items, self.bytes) = tally::sum((self.items, self.bytes), (items, bytes));
         Ok(())
     }
 
-    fn plus(self, other: Sum) -> Sum {
+    pub(crate) fn plus(self, other: Sum) -> Sum {
         Sum {
             items: self.items + other.items,
             bytes: self.bytes + other.bytes,
         }
     }
 
-    fn minus(self, other: Sum) -> Sum {
+    pub(crate) fn minus(self, other: Sum) -> Sum {
         Sum {
             items: self.items - other.items,
             bytes: self.bytes - other.bytes,
         }
     }
 
-    fn tally(self) -> Tally {
+    pub(crate) fn tally(self) -> Tally {
         Tally {
             items: u64::try_from(self.items).unwrap_or(0),
             bytes: u64::try_from(self.bytes).unwrap_or(0),
@@ -76,24 +93,17 @@ impl View {
     /// # Errors
     /// When the engine fails or a bucket is damaged.
     pub async fn usage(&self, collection: &Collection) -> Result<Usage> {
-        let dead_written = collection.policy.dead_written(self.now());
-        let dead_due = collection.policy.dead_due(self.now());
-        let written = self.total(collection, TallyKind::Written).await?;
-        let due = self.total(collection, TallyKind::Due).await?;
-        let never = self.total(collection, TallyKind::Never).await?;
-        let live_written = self
-            .after(collection, TallyKind::Written, dead_written, written)
-            .await?;
-        let live_due = self
-            .after(collection, TallyKind::Due, dead_due, due)
-            .await?;
-        let live = live_written.plus(live_due).plus(never);
-        let expired = written.plus(due).plus(never).minus(live);
+        let living = self.living(collection, &collection.policy).await?;
+        let (live, mut total) = (living.all(), living.never);
+        for kind in [TallyKind::Written, TallyKind::Due] {
+            total = total.plus(self.total(collection, kind).await?);
+        }
+        let expired = total.minus(live);
         Ok(Usage {
             live: live.tally(),
             expired: expired.tally(),
             next_expiry: self
-                .next_expiry(collection, live_written.items > 0, live_due.items > 0)
+                .next_expiry(collection, living.written.items > 0, living.due.items > 0)
                 .await?,
             oldest_expired: if expired.items > 0 {
                 self.oldest(collection).await?
@@ -111,44 +121,69 @@ impl View {
         Ok(self.usage(collection).await?.live.items)
     }
 
+    /// The living at this view's instant, as a policy sees them.
+    pub(crate) async fn living(&self, collection: &Collection, policy: &Policy) -> Result<Living> {
+        let (written, due) = (policy.dead_written(self.now()), policy.dead_due(self.now()));
+        Ok(Living {
+            written: self.after(collection, TallyKind::Written, written).await?,
+            due: self.after(collection, TallyKind::Due, due).await?,
+            never: self.total(collection, TallyKind::Never).await?,
+        })
+    }
+
     async fn total(&self, collection: &Collection, kind: TallyKind) -> Result<Sum> {
         self.sum(collection, kind, 2, 0, u64::MAX).await
     }
 
-    /// The sum of a kind's buckets later than a second: whole days, then the hours of one day, then the seconds of one hour.
+    /// The sum of a kind's buckets later than a second.
     async fn after(
         &self,
         collection: &Collection,
         kind: TallyKind,
         cut: Option<Secs>,
-        total: Sum,
     ) -> Result<Sum> {
-        let Some(Secs(cut)) = cut else {
-            return Ok(total);
-        };
+        match cut {
+            None => self.total(collection, kind).await,
+            Some(Secs(cut)) => {
+                // Whole days to the end of time: no hours and seconds are looked for behind them.
+                let [_, _, day] = TALLY_UNITS;
+                let (from, to) = (cut.saturating_add(1), u64::MAX / day * day);
+                self.between(collection, kind, from, to).await
+            }
+        }
+    }
+
+    /// The sum of a kind's seconds, from (inclusive) to (exclusive): by whole days and hours where they lie in between.
+    pub(crate) async fn between(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        from: u64,
+        to: u64,
+    ) -> Result<Sum> {
         let [_, hour, day] = TALLY_UNITS;
-        let next_day = cut / day + 1;
-        let next_hour = cut / hour + 1;
-        let days = self.sum(collection, kind, 2, next_day, u64::MAX).await?;
-        let hours = self
-            .sum(
-                collection,
-                kind,
-                1,
-                next_hour,
-                next_day.saturating_mul(day / hour),
-            )
-            .await?;
-        let seconds = self
-            .sum(
-                collection,
-                kind,
-                0,
-                cut.saturating_add(1),
-                next_hour.saturating_mul(hour),
-            )
-            .await?;
-        Ok(days.plus(hours).plus(seconds))
+        let (mut hours, mut days) = ((to, to), (to, to));
+        if from.div_ceil(hour) < to / hour {
+            hours = (from.div_ceil(hour) * hour, to / hour * hour);
+            days = (hours.1, hours.1);
+            if hours.0.div_ceil(day) < hours.1 / day {
+                days = (hours.0.div_ceil(day) * day, hours.1 / day * day);
+            }
+        }
+        let mut sum = Sum::default();
+        for (unit, width, start, end) in [
+            (0, 1, from, hours.0),
+            (1, hour, hours.0, days.0),
+            (2, day, days.0, days.1),
+            (1, hour, days.1, hours.1),
+            (0, 1, hours.1, to),
+        ] {
+            if start < end {
+                let part = self.sum(collection, kind, unit, start / width, end / width);
+                sum = sum.plus(part.await?);
+            }
+        }
+        Ok(sum)
     }
 
     /// The sum of a kind's buckets of one width, from (inclusive) to (exclusive).

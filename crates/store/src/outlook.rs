@@ -1,0 +1,133 @@
+//! What a change of the default would do to the living, and when they will end: both from the calendar alone.
+
+use lapsedb_record::{Millis, Secs, Setting};
+
+use crate::catalog::Collection;
+use crate::error::Result;
+use crate::keys::TallyKind;
+use crate::usage::{Living, Sum, Tally};
+use crate::view::View;
+
+/// What a change of the default would do to the items now alive. Each is in exactly one of the three.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// Gone with the change.
+    pub at_once: Tally,
+    /// Gone later, if nothing is written until then.
+    pub later: Tally,
+    /// Staying until they are deleted.
+    pub never: Tally,
+}
+
+/// The width of a forecast's buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// Sixty seconds.
+    Minute,
+    /// Sixty minutes.
+    Hour,
+    /// Twenty-four hours, as UTC counts them.
+    Day,
+}
+
+/// When the items now alive will end under the present setting, if nothing is written until then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forecast {
+    /// The beginning of each bucket, and what ends in it. The first contains the present.
+    pub buckets: Vec<(Millis, Tally)>,
+    /// What ends after the last bucket.
+    pub after: Tally,
+    /// What stays until it is deleted.
+    pub never: Tally,
+}
+
+impl Width {
+    const fn secs(self) -> u64 {
+        match self {
+            Width::Minute => 60,
+            Width::Hour => 3600,
+            Width::Day => 86_400,
+        }
+    }
+}
+
+impl View {
+    /// What a change of a collection's setting, made at this view's instant, would do to its living items.
+    ///
+    /// # Errors
+    /// When the engine fails or a bucket is damaged.
+    pub async fn preview(&self, collection: &Collection, setting: Setting) -> Result<Preview> {
+        let before = self.living(collection, &collection.policy).await?;
+        let policy = collection.policy.changed(setting, self.now());
+        let after = self.living(collection, &policy).await?;
+        let (later, never) = split(setting, after);
+        Ok(Preview {
+            at_once: before.all().minus(after.all()).tally(),
+            later: later.tally(),
+            never: never.tally(),
+        })
+    }
+
+    /// When the living items of a collection will end, in buckets of one width.
+    ///
+    /// # Errors
+    /// When the engine fails or a bucket is damaged.
+    pub async fn forecast(
+        &self,
+        collection: &Collection,
+        width: Width,
+        buckets: u64,
+    ) -> Result<Forecast> {
+        let living = self.living(collection, &collection.policy).await?;
+        let (mut after, never) = split(collection.policy.setting, living);
+        let width = width.secs();
+        let first = self.now().secs().0 / width;
+        let mut forecast = Forecast {
+            never: never.tally(),
+            ..Forecast::default()
+        };
+        for bucket in first..first.saturating_add(buckets) {
+            let from = bucket.saturating_mul(width);
+            let to = from.saturating_add(width);
+            let sum = self.ending(collection, from, to).await?;
+            after = after.minus(sum);
+            forecast.buckets.push((Secs(from).millis(), sum.tally()));
+        }
+        forecast.after = after.tally();
+        Ok(forecast)
+    }
+
+    /// The living items that end in a range of seconds, from (inclusive) to (exclusive).
+    async fn ending(&self, collection: &Collection, from: u64, to: u64) -> Result<Sum> {
+        let policy = &collection.policy;
+        let living = |cut: Option<Secs>| cut.map_or(0, |cut| cut.0.saturating_add(1));
+        let inherited = match policy.setting {
+            Setting::OnWithDefault(life) => {
+                // Who inherits ends a life after the write: the same range, a life earlier.
+                let from = from.saturating_sub(life.0);
+                let from = from.max(living(policy.dead_written(self.now())));
+                let to = to.saturating_sub(life.0);
+                self.between(collection, TallyKind::Written, from, to)
+                    .await?
+            }
+            Setting::Off | Setting::On => Sum::default(),
+        };
+        let own = match policy.setting {
+            Setting::On | Setting::OnWithDefault(_) => {
+                let from = from.max(living(policy.dead_due(self.now())));
+                self.between(collection, TallyKind::Due, from, to).await?
+            }
+            Setting::Off => Sum::default(),
+        };
+        Ok(inherited.plus(own))
+    }
+}
+
+/// Who of the living ends under a setting, and who never does.
+fn split(setting: Setting, living: Living) -> (Sum, Sum) {
+    match setting {
+        Setting::Off => (Sum::default(), living.all()),
+        Setting::On => (living.due, living.written.plus(living.never)),
+        Setting::OnWithDefault(_) => (living.written.plus(living.due), living.never),
+    }
+}
