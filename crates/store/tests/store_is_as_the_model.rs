@@ -1,10 +1,11 @@
-//! Random writes, deletes, changes of the setting, moves of the clock and purges, on both engines, against the model.
-//! In the end everything is deleted, and not a byte of it may be left.
+//! Random writes, deletes, changes of the setting, moves of the clock, restarts and purges, on both engines, against the
+//! model: some 10^5 of them. In the end everything is deleted, and not a byte of it may be left.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod model;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use lapsedb_kv::{EngineKind, Scan, Snapshot, Space};
@@ -14,105 +15,16 @@ use lapsedb_store::index::encode::PathId;
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{
-    Collection, CollectionId, ItemKey, ItemRange, MetaChange, OpenOptions, Place, Purged,
-    ScanLimits, Span, Store, Txn,
+    Collection, CollectionId, ItemKey, ItemRange, MetaChange, OpenOptions, Place, Preview, Purged,
+    Recount, ScanLimits, Span, Store, StoreError, Tally, Txn, View, Width,
 };
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, json};
+use model::steps::{EMAILS, IDS, Meanwhile, PARTITIONS, Step, Write, any_step};
 use model::{Item, Model};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use tempfile::TempDir;
-
-const PARTITIONS: u8 = 3;
-const IDS: u8 = 4;
-const EMAILS: u8 = 5;
-
-#[derive(Clone, Debug)]
-struct Write {
-    id: u8,
-    ttl: Option<i64>,
-    email: Option<u8>,
-    note: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Step {
-    Put(u8, Write),
-    Delete(u8, u8),
-    /// Several writes of one partition at once; none is a delete of the id.
-    Batch(u8, Vec<(u8, Option<Write>)>),
-    Change(Setting),
-    Advance(u64),
-    Purge {
-        grace_ms: u64,
-    },
-}
-
-fn any_write() -> impl Strategy<Value = Write> {
-    let ttl = prop_oneof![
-        4 => Just(None),
-        1 => Just(Some(-1)),
-        1 => Just(Some(0)),
-        1 => Just(Some(1)),
-        2 => Just(Some(5)),
-        1 => Just(Some(4000)),
-        1 => Just(Some(100_000)),
-        1 => Just(Some(2_147_483_647)),
-    ];
-    (0..IDS, ttl, proptest::option::of(0..EMAILS), 0..40_usize).prop_map(
-        |(id, ttl, email, note)| Write {
-            id,
-            ttl,
-            email,
-            note,
-        },
-    )
-}
-
-fn any_setting() -> impl Strategy<Value = Setting> {
-    prop_oneof![
-        Just(Setting::Off),
-        Just(Setting::On),
-        prop_oneof![
-            Just(1),
-            Just(3),
-            Just(5),
-            Just(10),
-            Just(5000),
-            Just(90_000)
-        ]
-        .prop_map(|life| Setting::OnWithDefault(Secs(life))),
-    ]
-}
-
-fn any_step() -> impl Strategy<Value = Step> {
-    let advance = prop_oneof![
-        Just(1),
-        Just(500),
-        Just(999),
-        Just(1000),
-        Just(3000),
-        Just(7001),
-        Just(3_600_000),
-        Just(86_400_000),
-    ];
-    let batch = proptest::collection::vec(
-        any_write().prop_flat_map(|write| {
-            let id = write.id;
-            prop_oneof![3 => Just((id, Some(write))), 1 => Just((id, None))]
-        }),
-        1..6,
-    );
-    prop_oneof![
-        6 => (0..PARTITIONS, any_write()).prop_map(|(partition, write)| Step::Put(partition, write)),
-        2 => (0..PARTITIONS, 0..IDS).prop_map(|(partition, id)| Step::Delete(partition, id)),
-        2 => (0..PARTITIONS, batch).prop_map(|(partition, writes)| Step::Batch(partition, writes)),
-        2 => any_setting().prop_map(Step::Change),
-        4 => advance.prop_map(Step::Advance),
-        1 => prop_oneof![Just(0), Just(2000), Just(10_000)].prop_map(|grace_ms| Step::Purge { grace_ms }),
-    ]
-}
 
 fn object(text: &str) -> Object {
     let limits = json::Limits {
@@ -137,22 +49,54 @@ fn document(partition: u8, write: &Write) -> Object {
     document
 }
 
+/// The charged sizes of items, added up.
+fn sum<'a>(items: impl IntoIterator<Item = &'a Item>) -> Tally {
+    items.into_iter().fold(Tally::default(), |sum, item| Tally {
+        items: sum.items + 1,
+        bytes: sum.bytes + item.charged,
+    })
+}
+
+/// A store that can be closed and opened again.
+struct Home {
+    place: Place,
+    store: Option<Store>,
+}
+
+impl Home {
+    async fn open(place: Place) -> Home {
+        let store = Store::open(options(place.clone())).await.unwrap();
+        Home {
+            place,
+            store: Some(store),
+        }
+    }
+
+    fn store(&self) -> &Store {
+        self.store.as_ref().unwrap()
+    }
+
+    async fn close(&mut self) {
+        self.store.take().unwrap().close().await.unwrap();
+    }
+}
+
 /// A store and a container of it, next to the model of that container.
 struct Bench<'a> {
-    store: &'a Store,
+    home: &'a mut Home,
     cid: CollectionId,
     definition: Object,
     model: Model,
 }
 
 impl<'a> Bench<'a> {
-    async fn new(store: &'a Store) -> Bench<'a> {
+    async fn new(home: &'a mut Home) -> Bench<'a> {
         let definition = object(
             r#"{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},
                 "indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],
                 "excludedPaths":[{"path":"/\"_etag\"/?"}]},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/email"]}]}}"#,
         );
-        let view = store.view().await.unwrap();
+        let view = home.store().view().await.unwrap();
         let number = view.catalog().next;
         let mut change = MetaChange::default();
         if view.catalog().databases().is_empty() {
@@ -163,7 +107,7 @@ impl<'a> Bench<'a> {
         }
         let cid = CollectionId(number + 1);
         let bench = Bench {
-            store,
+            home,
             cid,
             definition,
             model: Model::new(Setting::OnWithDefault(Secs(5)), view.now().secs().0),
@@ -173,6 +117,7 @@ impl<'a> Bench<'a> {
             bench.body(lapsedb_record::Policy::new(bench.model.setting)),
         );
         change.next(number + 1);
+        let store = bench.home.store();
         store.change_catalog(&view, change).await.unwrap();
         bench
     }
@@ -189,13 +134,20 @@ impl<'a> Bench<'a> {
         .into_object()
     }
 
-    async fn collection(&self) -> Arc<Collection> {
-        let view = self.store.view().await.unwrap();
-        Arc::clone(view.catalog().collection_numbered(self.cid).unwrap())
+    /// What a request would see now, and the container in it.
+    async fn look(&self) -> (View, Arc<Collection>) {
+        let view = self.home.store().view().await.unwrap();
+        let collection = Arc::clone(view.catalog().collection_numbered(self.cid).unwrap());
+        (view, collection)
     }
 
     fn now(&self) -> u64 {
-        self.store.clock().now().secs().0
+        self.home.store().clock().now().secs().0
+    }
+
+    fn advance(&mut self, ms: u64) {
+        self.home.store().clock().advance(ms).unwrap();
+        self.model.settle(self.now());
     }
 
     fn key(collection: &Collection, partition: u8, id: u8) -> (ItemKey, PartitionKey) {
@@ -208,56 +160,122 @@ impl<'a> Bench<'a> {
         self.model.settle(self.now());
         match step {
             Step::Put(partition, write) => {
-                self.write(*partition, &[(write.id, Some(write.clone()))])
+                let writes = [(write.id, Some(write.clone()))];
+                self.write(*partition, &writes, &Meanwhile::default())
                     .await?;
             }
-            Step::Delete(partition, id) => self.write(*partition, &[(*id, None)]).await?,
-            Step::Batch(partition, writes) => self.write(*partition, writes).await?,
-            Step::Change(setting) => self.change(*setting).await,
-            Step::Advance(ms) => {
-                self.store.clock().advance(*ms).unwrap();
-                self.model.settle(self.now());
+            Step::Delete(partition, id) => {
+                self.write(*partition, &[(*id, None)], &Meanwhile::default())
+                    .await?;
             }
+            Step::Batch(partition, writes, meanwhile) => {
+                self.write(*partition, writes, meanwhile).await?;
+            }
+            Step::Change(setting) => self.change(*setting).await?,
+            Step::Advance(ms) => self.advance(*ms),
             Step::Purge { grace_ms } => self.purge(*grace_ms).await?,
+            Step::Forecast(width, buckets) => self.forecast(*width, *buckets).await?,
+            Step::Restart => self.restart().await,
         }
         self.compare().await
     }
 
-    async fn change(&mut self, setting: Setting) {
-        let view = self.store.view().await.unwrap();
-        let collection = view.catalog().collection_numbered(self.cid).unwrap();
+    async fn restart(&mut self) {
+        if matches!(self.home.place, Place::Disk(_)) {
+            // A move of the clock is acknowledged when it is durable.
+            self.home.store().persist_clock().await.unwrap();
+            self.home.close().await;
+            *self.home = Home::open(self.home.place.clone()).await;
+        }
+    }
+
+    /// Changes the setting. What the preview said before must be what the change then does.
+    async fn change(&mut self, setting: Setting) -> Result<(), TestCaseError> {
+        let (view, collection) = self.look().await;
+        let before = view.usage(&collection).await.unwrap().live;
+        let preview = view.preview(&collection, setting).await.unwrap();
         let policy = collection.policy.changed(setting, view.now());
         let mut change = MetaChange::default();
         change.put(
             keys::meta_numbered(MetaKind::Collection, self.cid.0),
             self.body(policy),
         );
-        self.store.change_catalog(&view, change).await.unwrap();
-        self.model.change(setting, self.now());
+        let store = self.home.store();
+        store.change_catalog(&view, change).await.unwrap();
+        let now = self.now();
+        self.model.settle(now);
+        let alive_before = sum(self.model.living());
+        self.model.change(setting, now);
+        let alive_after = sum(self.model.living());
+        let ends = |item: &&Item| Model::end(setting, item).is_some();
+        let said = Preview {
+            at_once: Tally {
+                items: alive_before.items - alive_after.items,
+                bytes: alive_before.bytes - alive_after.bytes,
+            },
+            later: sum(self.model.living().into_iter().filter(ends)),
+            never: sum(self.model.living().into_iter().filter(|item| !ends(item))),
+        };
+        prop_assert_eq!(preview, said);
+        let (view, collection) = self.look().await;
+        let after = view.usage(&collection).await.unwrap().live;
+        prop_assert_eq!(before.items - after.items, preview.at_once.items);
+        prop_assert_eq!(before.bytes - after.bytes, preview.at_once.bytes);
+        Ok(())
+    }
+
+    async fn forecast(&mut self, width: Width, buckets: u64) -> Result<(), TestCaseError> {
+        let (view, collection) = self.look().await;
+        let forecast = view.forecast(&collection, width, buckets).await.unwrap();
+        let width = match width {
+            Width::Minute => 60,
+            Width::Hour => 60 * 60,
+            Width::Day => 24 * 60 * 60,
+        };
+        let first = self.now() / width * width;
+        let end = |item: &Item| Model::end(self.model.setting, item);
+        for (at, (from, tally)) in (0..buckets).zip(&forecast.buckets) {
+            let start = first + at * width;
+            let inside = |item: &&Item| end(item).is_some_and(|end| end / width * width == start);
+            prop_assert_eq!(*from, Millis(start * 1000));
+            prop_assert_eq!(*tally, sum(self.model.living().into_iter().filter(inside)));
+        }
+        let last = first + buckets * width;
+        let after = |item: &&Item| end(item).is_some_and(|end| end >= last);
+        let never = |item: &&Item| end(item).is_none();
+        prop_assert_eq!(forecast.buckets.len() as u64, buckets);
+        prop_assert_eq!(
+            forecast.after,
+            sum(self.model.living().into_iter().filter(after))
+        );
+        prop_assert_eq!(
+            forecast.never,
+            sum(self.model.living().into_iter().filter(never))
+        );
+        Ok(())
     }
 
     async fn purge(&mut self, grace_ms: u64) -> Result<(), TestCaseError> {
-        let collection = self.collection().await;
-        let horizon = Millis(self.store.clock().now().0.saturating_sub(grace_ms));
-        let (items, bytes) = self.model.purge(horizon.secs().0);
-        let purged = self
-            .store
+        let (_, collection) = self.look().await;
+        let store = self.home.store();
+        let horizon = Millis(store.clock().now().0.saturating_sub(grace_ms));
+        let purged = store
             .purge(&collection, Millis(grace_ms), u64::MAX)
             .await
             .unwrap();
+        let Tally { items, bytes } = sum(&self.model.purge(horizon.secs().0));
         prop_assert_eq!(purged, Purged { items, bytes });
         Ok(())
     }
 
-    /// One transaction: all of the writes, or none if one is refused.
+    /// One transaction: all of the writes, or none if one is refused or what they relied on has changed meanwhile.
     async fn write(
         &mut self,
         partition: u8,
         writes: &[(u8, Option<Write>)],
+        meanwhile: &Meanwhile,
     ) -> Result<(), TestCaseError> {
-        let now = self.now();
-        let view = self.store.view().await.unwrap();
-        let collection = Arc::clone(view.catalog().collection_numbered(self.cid).unwrap());
+        let (view, collection) = self.look().await;
         let mut txn = Txn::new(&view, &collection);
         let mut staged = self.model.clone();
         for (id, write) in writes {
@@ -271,9 +289,9 @@ impl<'a> Bench<'a> {
                 }
                 continue;
             };
-            let held = staged
-                .holder(partition, write.email)
-                .is_some_and(|holder| holder.id != *id);
+            let held = staged.living().iter().any(|item| {
+                (item.partition, item.email) == (partition, write.email) && item.id != *id
+            });
             let document = document(partition, write);
             let put = txn.put(&key, &pk, Arc::new(document)).await.unwrap();
             prop_assert_eq!(put.is_err(), held, "unique key of {:?}", write);
@@ -286,27 +304,45 @@ impl<'a> Bench<'a> {
                 ttl: write.ttl,
                 email: write.email,
                 note: "n".repeat(write.note),
-                written: now,
+                written: u64::MAX / 2,
                 born: 0,
                 charged: 0,
                 died: None,
             });
         }
-        let done = txn.commit(self.store).await.unwrap();
+        let alive = |model: &Model, id: &u8| model.live(partition, *id).is_some();
+        let relied: Vec<_> = writes.iter().map(|(id, _)| *id).collect();
+        let relied: Vec<_> = relied.iter().filter(|id| alive(&self.model, id)).collect();
+        self.advance(meanwhile.advance_ms);
+        if let Some(setting) = meanwhile.setting {
+            self.change(setting).await?;
+        }
+        let stale = meanwhile.setting.is_some() || !relied.iter().all(|id| alive(&self.model, id));
+        let done = match txn.commit(self.home.store()).await {
+            Ok(done) => done,
+            Err(StoreError::Retry) => {
+                prop_assert!(stale, "nothing has changed meanwhile");
+                return Ok(());
+            }
+            Err(error) => panic!("{error}"),
+        };
+        prop_assert!(!stale, "it relied on what is gone");
         for item in &mut staged.items {
             let (key, _) = Self::key(&collection, item.partition, item.id);
             if let Some(written) = done.item(&key).unwrap() {
                 item.charged = u64::from(written.header().charged);
+                item.written = done.now.secs().0;
             }
         }
         self.model = staged;
+        self.model.settle(self.now());
         Ok(())
     }
 
     /// Everything that can be read, compared with the model.
     async fn compare(&self) -> Result<(), TestCaseError> {
-        let view = self.store.view().await.unwrap();
-        let collection = view.catalog().collection_numbered(self.cid).unwrap();
+        let (view, collection) = self.look().await;
+        let collection = &collection;
         for partition in 0..PARTITIONS {
             for id in 0..IDS {
                 let (key, _) = Self::key(collection, partition, id);
@@ -327,20 +363,24 @@ impl<'a> Bench<'a> {
         self.compare_scans().await?;
         self.compare_index().await?;
         let usage = view.usage(collection).await.unwrap();
-        let living = self.model.living();
-        let dead = self.model.items.iter().filter(|item| item.died.is_some());
-        let live = (usage.live.items, usage.live.bytes);
-        let expired = (usage.expired.items, usage.expired.bytes);
-        prop_assert_eq!(live, Model::sum(living.iter().copied()));
-        prop_assert_eq!(expired, Model::sum(dead));
-        let next = self.model.next_expiry().map(|second| Millis(second * 1000));
-        prop_assert_eq!(usage.next_expiry, next);
+        let live = sum(self.model.living());
+        let expired = sum(self.model.items.iter().filter(|item| item.died.is_some()));
+        prop_assert_eq!((usage.live, usage.expired), (live, expired));
+        let ends = |item| Model::end(self.model.setting, item);
+        let next = self.model.living().into_iter().filter_map(ends).min();
+        prop_assert_eq!(usage.next_expiry, next.map(|second| Millis(second * 1000)));
+        let counted = Recount {
+            live,
+            expired,
+            buckets_wrong: 0,
+        };
+        prop_assert_eq!(view.recount(collection).await.unwrap(), counted);
         Ok(())
     }
 
     async fn compare_scans(&self) -> Result<(), TestCaseError> {
-        let view = self.store.view().await.unwrap();
-        let collection = view.catalog().collection_numbered(self.cid).unwrap();
+        let (_, collection) = self.look().await;
+        let collection = &collection;
         let living = self.model.living();
         let everything: Vec<_> = living
             .iter()
@@ -367,8 +407,8 @@ impl<'a> Bench<'a> {
 
     /// The entries of each value of an indexed path lead to the living items that have it, in the order of their creation.
     async fn compare_index(&self) -> Result<(), TestCaseError> {
-        let view = self.store.view().await.unwrap();
-        let collection = view.catalog().collection_numbered(self.cid).unwrap();
+        let (view, collection) = self.look().await;
+        let collection = &collection;
         let path = PathId::of(&Path::parse_pointer("/email").unwrap());
         let limits = ScanLimits {
             items_max: 1000,
@@ -394,8 +434,8 @@ impl<'a> Bench<'a> {
     }
 
     async fn scan(&self, range: &ItemRange, items_max: usize) -> Vec<ItemKey> {
-        let view = self.store.view().await.unwrap();
-        let collection = view.catalog().collection_numbered(self.cid).unwrap();
+        let (view, collection) = self.look().await;
+        let collection = &collection;
         let limits = ScanLimits {
             items_max,
             bytes_max: 1 << 20,
@@ -427,7 +467,8 @@ impl<'a> Bench<'a> {
             .map(|item| (item.partition, item.id))
             .collect();
         for (partition, id) in living {
-            self.write(partition, &[(id, None)]).await?;
+            self.write(partition, &[(id, None)], &Meanwhile::default())
+                .await?;
         }
         prop_assert!(self.model.items.is_empty());
         self.compare().await
@@ -444,7 +485,7 @@ fn options(place: Place) -> OpenOptions {
 }
 
 /// How many stories one store sees: the catalog grows with each.
-const STORIES_MAX: u32 = 100;
+const STORIES_MAX: u32 = 20;
 
 /// How many stories to run on each store, until there were as many as wanted.
 fn rounds(stories: u32) -> impl Iterator<Item = u32> {
@@ -458,18 +499,20 @@ fn rounds(stories: u32) -> impl Iterator<Item = u32> {
 }
 
 /// Runs random stories on one store, each in a container of its own.
-fn run(store: &Store, runtime: &tokio::runtime::Runtime, stories: u32) {
+fn run(home: &mut Home, runtime: &tokio::runtime::Runtime, stories: u32) {
     let config = Config {
         cases: stories,
         max_shrink_iters: 2000,
         failure_persistence: None,
         ..Config::default()
     };
+    let home = RefCell::new(home);
     let mut runner = TestRunner::new(config);
-    let stories = proptest::collection::vec(any_step(), 1..50);
+    let stories = proptest::collection::vec(any_step(), 1..100);
     let outcome = runner.run(&stories, |steps| {
+        let home: &mut Home = &mut home.borrow_mut();
         runtime.block_on(async {
-            let mut bench = Bench::new(store).await;
+            let mut bench = Bench::new(home).await;
             for step in &steps {
                 bench.step(step).await?;
             }
@@ -492,24 +535,21 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn memory_is_as_the_model() {
     let runtime = runtime();
-    for stories in rounds(200) {
-        let store = runtime
-            .block_on(Store::open(options(Place::Memory)))
-            .unwrap();
-        run(&store, &runtime, stories);
+    for stories in rounds(1700) {
+        let mut home = runtime.block_on(Home::open(Place::Memory));
+        run(&mut home, &runtime, stories);
     }
 }
 
 #[test]
 fn disk_is_as_the_model_and_nothing_is_left_when_all_is_deleted() {
     let runtime = runtime();
-    for stories in rounds(60) {
+    for stories in rounds(300) {
         let folder = TempDir::new().unwrap();
         let place = Place::Disk(folder.path().to_path_buf());
-        let store = runtime.block_on(Store::open(options(place))).unwrap();
-        run(&store, &runtime, stories);
-        runtime.block_on(store.close()).unwrap();
-        drop(store);
+        let mut home = runtime.block_on(Home::open(place));
+        run(&mut home, &runtime, stories);
+        runtime.block_on(home.close());
         let rows = raw_rows(&runtime, folder.path());
         assert!(rows.is_empty(), "left behind: {rows:?}");
     }

@@ -1,8 +1,10 @@
-//! A store told in the plainest way: a list of items, and a walk through time that marks the dead.
+//! A container told in the plainest way: a list of items, and a walk through time that marks the dead.
+
+pub mod steps;
 
 use lapsedb_record::Setting;
 
-/// An item as the model keeps it, alive or dead, until it is deleted or purged.
+/// An item, alive or dead, until it is deleted or purged.
 #[derive(Clone, Debug)]
 pub struct Item {
     pub partition: u8,
@@ -12,16 +14,13 @@ pub struct Item {
     /// The value of the unique key; none is null, which is a value like any other.
     pub email: Option<u8>,
     pub note: String,
-    /// The second of its last write.
-    pub written: u64,
-    /// Its place in the order of creation.
-    pub born: u64,
+    pub written: u64, // The second of its last write.
+    pub born: u64,    // Its place in the order of creation.
     pub charged: u64,
     /// The second in which it died.
     pub died: Option<u64>,
 }
 
-/// A container.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub items: Vec<Item>,
@@ -31,118 +30,70 @@ pub struct Model {
     births: u64,
 }
 
-/// Items and bytes.
-pub type Sum = (u64, u64);
-
 impl Model {
-    pub fn new(setting: Setting, now: u64) -> Model {
+    pub fn new(setting: Setting, since: u64) -> Model {
         Model {
             items: Vec::new(),
             setting,
-            since: now,
+            since,
             births: 0,
         }
     }
 
-    /// The seconds an item lives under a setting, counted from its write.
-    fn life(setting: Setting, ttl: Option<i64>) -> Option<u64> {
-        let default = match setting {
-            Setting::Off => return None,
-            Setting::On => None,
-            Setting::OnWithDefault(life) => Some(life.0),
-        };
-        match ttl {
-            Some(-1) => None,
-            Some(own) if (1..=2_147_483_647).contains(&own) => u64::try_from(own).ok(),
+    /// The second in which an item ends under a setting.
+    pub fn end(setting: Setting, item: &Item) -> Option<u64> {
+        match (setting, item.ttl) {
+            (Setting::Off, _) | (_, Some(-1)) => None,
+            (_, Some(own @ 1..=2_147_483_647)) => item.written.checked_add_signed(own),
             // Zero and the like mean nothing, so the default holds.
-            Some(_) | None => default,
+            (Setting::On, _) => None,
+            (Setting::OnWithDefault(life), _) => Some(item.written + life.0),
         }
     }
 
     /// Marks who has died by this second.
     pub fn settle(&mut self, now: u64) {
-        for item in &mut self.items {
-            if item.died.is_none()
-                && let Some(life) = Self::life(self.setting, item.ttl)
-                && item.written + life <= now
-            {
-                item.died = Some((item.written + life).max(self.since));
-            }
+        for item in self.items.iter_mut().filter(|item| item.died.is_none()) {
+            let end = Self::end(self.setting, item).filter(|end| *end <= now);
+            item.died = end.map(|end| end.max(self.since));
         }
     }
 
     pub fn change(&mut self, setting: Setting, now: u64) {
         self.settle(now);
-        self.setting = setting;
-        self.since = now;
+        (self.setting, self.since) = (setting, now);
         self.settle(now);
     }
 
-    pub fn live(&self, partition: u8, id: u8) -> Option<&Item> {
-        self.items
-            .iter()
-            .find(|item| (item.partition, item.id) == (partition, id) && item.died.is_none())
+    pub fn living(&self) -> Vec<&Item> {
+        let living = self.items.iter().filter(|item| item.died.is_none());
+        living.collect()
     }
 
-    pub fn holder(&self, partition: u8, email: Option<u8>) -> Option<&Item> {
-        self.items
-            .iter()
-            .find(|item| item.partition == partition && item.email == email && item.died.is_none())
+    pub fn live(&self, partition: u8, id: u8) -> Option<&Item> {
+        let mut living = self.living().into_iter();
+        living.find(|item| (item.partition, item.id) == (partition, id))
     }
 
     /// Writes an item in place of the living one, or anew; what a dead one has left goes.
     pub fn put(&mut self, mut item: Item) {
-        match self.live(item.partition, item.id) {
-            Some(old) => item.born = old.born,
-            None => {
-                self.births += 1;
-                item.born = self.births;
-            }
-        }
-        let key = (item.partition, item.id);
-        self.items.retain(|old| (old.partition, old.id) != key);
+        self.births += 1;
+        let old = self.live(item.partition, item.id);
+        item.born = old.map_or(self.births, |old| old.born);
+        self.delete(item.partition, item.id);
         self.items.push(item);
+        self.items.sort_by_key(|item| item.born);
     }
 
     pub fn delete(&mut self, partition: u8, id: u8) {
-        self.items
-            .retain(|item| (item.partition, item.id) != (partition, id));
+        let key = (partition, id);
+        self.items.retain(|item| (item.partition, item.id) != key);
     }
 
     /// Removes who died by the horizon, unless the setting was said after it.
-    pub fn purge(&mut self, horizon: u64) -> Sum {
-        if self.since > horizon {
-            return (0, 0);
-        }
-        let (gone, kept): (Vec<_>, Vec<_>) = self
-            .items
-            .drain(..)
-            .partition(|item| item.died.is_some_and(|died| died <= horizon));
-        self.items = kept;
-        Self::sum(gone.iter())
-    }
-
-    pub fn sum<'a>(items: impl Iterator<Item = &'a Item>) -> Sum {
-        items.fold((0, 0), |(items, bytes), item| {
-            (items + 1, bytes + item.charged)
-        })
-    }
-
-    pub fn living(&self) -> Vec<&Item> {
-        let mut living: Vec<_> = self
-            .items
-            .iter()
-            .filter(|item| item.died.is_none())
-            .collect();
-        living.sort_by_key(|item| item.born);
-        living
-    }
-
-    /// The second in which the next item goes, if nothing is written until then.
-    pub fn next_expiry(&self) -> Option<u64> {
-        self.living()
-            .into_iter()
-            .filter_map(|item| Some(item.written + Self::life(self.setting, item.ttl)?))
-            .min()
+    pub fn purge(&mut self, horizon: u64) -> Vec<Item> {
+        let since = self.since;
+        let gone = |item: &mut Item| since <= horizon && item.died.is_some_and(|at| at <= horizon);
+        self.items.extract_if(.., gone).collect()
     }
 }
