@@ -8,6 +8,7 @@
 mod access;
 mod clock;
 mod duration;
+mod query;
 mod ttl;
 
 use std::sync::Arc;
@@ -24,6 +25,9 @@ use crate::reply::{self, Reply};
 
 /// The longest body of an admin call.
 const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// Names an item's partition key, as in the NoSQL door.
+const PARTITION_KEY: &str = "x-ms-documentdb-partitionkey";
 
 /// The deepest nesting of such a body, which is one flat object.
 const LIMITS: json::Limits = json::Limits {
@@ -63,6 +67,13 @@ async fn dispatch(app: &App, request: Request<Incoming>) -> Answer {
             let query = parts.uri.query().unwrap_or_default();
             ttl::answer(&ctx, (db, coll), rest, method, query, body).await
         }
+        (["dbs", db, "colls", coll, "docs", id, "ttl"], "GET" | "HEAD") => {
+            let query = parts.uri.query().unwrap_or_default();
+            let header = parts.headers.get(PARTITION_KEY);
+            let header = header.map(http::HeaderValue::as_bytes);
+            ttl::item(&ctx, (db, coll), id, query, header).await
+        }
+        (["dbs", _, "colls", _, "docs", _, "ttl"], _) => Err(reply::not_allowed("GET")),
         _ => Err(nothing()),
     }
 }

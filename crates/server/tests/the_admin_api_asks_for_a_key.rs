@@ -30,7 +30,7 @@ fn who_may_do_what() {
 fn a_signature_of_nothing_in_particular_will_do() {
     let server = Server::start(&["--memory"]);
     for (signed, status) in [("/", 200), ("/dbs", 401)] {
-        let headers = common::signature("GET", signed);
+        let headers = common::signature("GET", signed, &common::http_date(0));
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
         let reply = server.call("GET", "/_lapsedb/clock", &headers, "");
         assert_eq!(reply.status, status, "{reply:?}");

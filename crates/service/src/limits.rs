@@ -48,3 +48,7 @@ pub const TOKEN_SECS_MIN: u64 = 600;
 pub const TOKEN_SECS_MAX: u64 = 86_400;
 /// Life of a resource token when the client does not say, in seconds.
 pub const TOKEN_SECS_DEFAULT: u64 = 3600;
+/// Buckets of a TTL forecast when the client does not say.
+pub const FORECAST_BUCKETS_DEFAULT: u64 = 48;
+/// Buckets of a TTL forecast at most: a year of days.
+pub const FORECAST_BUCKETS_MAX: u64 = 366;

@@ -1,10 +1,18 @@
-//! What time to live does to a collection: figures, and purging on demand.
+//! What time to live has done to a collection and will do: figures, preview, forecast, and purging on demand.
 
-use lapsedb_record::{Millis, Setting};
-use lapsedb_store::{Purged, Tally};
+use lapsedb_record::{Expiry, ItemTtl, Millis, Setting};
+use lapsedb_store::ItemKey;
+use lapsedb_store::partition_key::PartitionKey;
+use lapsedb_value::Value;
 
+use crate::collections::{Definition, setting_of};
 use crate::ctx::{Ctx, Scope};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::items::body::given_partition;
+use crate::items::read::key_by_rid;
+use crate::limits::{FORECAST_BUCKETS_DEFAULT, FORECAST_BUCKETS_MAX};
+
+pub use lapsedb_store::{Forecast, Preview, Purged, Recount, Tally, Width};
 
 /// A collection's TTL figures at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +51,106 @@ pub async fn ttl_report(ctx: &Ctx, db: &str, coll: &str) -> Result<TtlReport> {
         purge_paused: !service.config().purge || service.clock().purge_horizon_held(),
         purge_lag_secs: due.map_or(0, |due| view.now().0.saturating_sub(due.0) / 1000),
     })
+}
+
+/// How long an item has to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemLife {
+    /// The item's own ttl, -1 for "never"; none if it has none that means anything.
+    pub ttl: Option<i64>,
+    /// The first instant at which it is gone; none if that never comes under the present setting.
+    pub expires_at: Option<Millis>,
+    /// The seconds until then, a begun one counted as whole.
+    pub seconds_left: Option<u64>,
+}
+
+/// How long an item has to live.
+///
+/// # Errors
+/// When the item is not there, or who asks may not read the account.
+pub async fn item_life(
+    ctx: &Ctx,
+    (db, coll): (&str, &str),
+    partition: Option<&PartitionKey>,
+    id: &str,
+) -> Result<ItemLife> {
+    ctx.who.may_read_account()?;
+    let Scope {
+        view, collection, ..
+    } = ctx.scope(db, coll).await?;
+    let partition = given_partition(&collection, partition)?;
+    let key = ItemKey::new(&collection, &partition, id);
+    let mut item = view.get(&collection, &key).await?;
+    if item.is_none()
+        && let Some(key) = key_by_rid(&view, &collection, &partition, id).await?
+    {
+        item = view.get(&collection, &key).await?;
+    }
+    let header = *item.ok_or_else(Error::not_found)?.header();
+    let expires_at = match view.lens(&collection).expiry(header.ttl, header.written) {
+        Expiry::Never => None,
+        Expiry::At(end) => Some(end),
+    };
+    Ok(ItemLife {
+        ttl: match header.ttl {
+            ItemTtl::Inherit => None,
+            ItemTtl::Never => Some(-1),
+            ItemTtl::After(life) => Some(i64::try_from(life.0).unwrap_or(i64::MAX)),
+        },
+        expires_at,
+        seconds_left: expires_at.map(|end| end.0.saturating_sub(view.now().0).div_ceil(1000)),
+    })
+}
+
+/// What a change of the default would do to the items now alive; changes nothing.
+///
+/// # Errors
+/// When the collection is not there, a replacement of it would refuse the value, or who asks may not read the account.
+pub async fn preview(ctx: &Ctx, (db, coll): (&str, &str), default_ttl: &Value) -> Result<Preview> {
+    ctx.who.may_read_account()?;
+    let Scope {
+        view, collection, ..
+    } = ctx.scope(db, coll).await?;
+    let mut body = collection.document.clone();
+    body.insert("defaultTtl", default_ttl.clone());
+    let definition = Definition::parse_replacement(&Value::Object(body), &collection.document)?;
+    let setting = setting_of(definition.default_ttl);
+    Ok(view.preview(&collection, setting).await?)
+}
+
+/// When the items now alive will end under the present setting, in so many buckets of one width.
+///
+/// # Errors
+/// When the collection is not there, the number of buckets is not allowed, or who asks may not read the account.
+pub async fn forecast(
+    ctx: &Ctx,
+    (db, coll): (&str, &str),
+    width: Width,
+    buckets: Option<u64>,
+) -> Result<Forecast> {
+    ctx.who.may_read_account()?;
+    let buckets = buckets.unwrap_or(FORECAST_BUCKETS_DEFAULT);
+    if !(1..=FORECAST_BUCKETS_MAX).contains(&buckets) {
+        return Err(Error::bad_request(format!(
+            "a forecast has 1 to {FORECAST_BUCKETS_MAX} buckets"
+        )));
+    }
+    let Scope {
+        view, collection, ..
+    } = ctx.scope(db, coll).await?;
+    Ok(view.forecast(&collection, width, buckets).await?)
+}
+
+/// Counts a collection's items one by one and compares the calendar with them.
+///
+/// # Errors
+/// When the collection is not there, or who asks may not change the account: it is a lot of work.
+pub async fn recount(ctx: &Ctx, db: &str, coll: &str) -> Result<Recount> {
+    ctx.who.may_administer()?;
+    let Scope {
+        view, collection, ..
+    } = ctx.scope(db, coll).await?;
+    Ok(view.recount(&collection).await?)
 }
 
 /// Removes now what is dead and past its grace, without waiting for leftover budget.

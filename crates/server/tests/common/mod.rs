@@ -45,8 +45,15 @@ pub struct Server {
 impl Server {
     /// Starts a server on any free port and waits until it is ready.
     pub fn start(args: &[&str]) -> Server {
-        let mut child = program()
-            .args(["--port", "0", "--mongo-port", "off", "--log-level", "warn"])
+        let mut command = program();
+        command.args(["--log-level", "warn"]);
+        Server::start_by(command, args)
+    }
+
+    /// Starts a server by a command that already has some of its settings.
+    pub fn start_by(mut command: Command, args: &[&str]) -> Server {
+        let mut child = command
+            .args(["--port", "0", "--mongo-port", "off"])
             .args(args)
             .stdout(Stdio::piped())
             .spawn()
@@ -112,7 +119,19 @@ impl Server {
 
     /// Calls the NoSQL door, signed with the master key.
     pub fn cosmos(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Reply {
-        let own = signature(method, path);
+        self.cosmos_after(0, method, path, headers, body)
+    }
+
+    /// The same, signed with a date so many seconds from the present.
+    pub fn cosmos_after(
+        &self,
+        seconds: i64,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        body: &str,
+    ) -> Reply {
+        let own = signature(method, path, &http_date(seconds));
         let own: Vec<&str> = own.iter().map(String::as_str).collect();
         self.call(method, path, &[&own, headers].concat(), body)
     }
@@ -188,9 +207,8 @@ impl Reply {
 }
 
 /// The headers that sign a request with the master key.
-pub fn signature(method: &str, path: &str) -> [String; 4] {
+pub fn signature(method: &str, path: &str, date: &str) -> [String; 4] {
     use hmac::{Hmac, KeyInit, Mac};
-    let date = http_date();
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let (kind, link) = match parts.len() {
         0 => ("", String::new()),
@@ -217,10 +235,11 @@ pub fn signature(method: &str, path: &str) -> [String; 4] {
     ]
 }
 
-/// The wall's time as request signatures write it.
-fn http_date() -> String {
+/// The wall's time so many seconds from now, as request signatures write it.
+pub fn http_date(seconds: i64) -> String {
     let output = Command::new("date")
-        .args(["-u", "+%a, %d %b %Y %H:%M:%S GMT"])
+        .args(["-u", "-d", &format!("{seconds} seconds")])
+        .arg("+%a, %d %b %Y %H:%M:%S GMT")
         .env("LC_ALL", "C")
         .output()
         .unwrap();

@@ -33,7 +33,7 @@ impl From<definition::Invalid> for Error {
 }
 
 /// What a checked default TTL means.
-fn setting_of(default_ttl: Option<i64>) -> Setting {
+pub(crate) fn setting_of(default_ttl: Option<i64>) -> Setting {
     match default_ttl {
         None => Setting::Off,
         // The only negative value a definition lets through is -1.
