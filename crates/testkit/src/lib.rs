@@ -21,4 +21,4 @@ pub use container::Container;
 pub use random::Random;
 pub use server::{Engine, Options, Server};
 pub use sign::{EMULATOR_KEY, Signer, http_date};
-pub use spec::{Report, run_folder};
+pub use spec::{Report, run_folder, spec_root};

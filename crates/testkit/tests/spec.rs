@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lapsedb_testkit::{Engine, run_folder};
+use lapsedb_testkit::{Engine, run_folder, spec_root};
 
 #[test]
 fn spec_ttl_in_memory() {
@@ -37,17 +37,17 @@ fn every_row_of_the_ttl_corpus_has_a_case() {
     add("D", &mut (1..=10));
     add("B", &mut (1..=10).chain(13..=15));
     add("S", &mut (1..=6));
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let spec = spec_root();
     let mut titles: Vec<String> = Vec::new();
-    for entry in std::fs::read_dir(root.join("../../spec/ttl")).unwrap() {
+    for entry in std::fs::read_dir(spec.join("ttl")).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         titles.extend(
             text.lines()
                 .filter_map(|line| Some(line.strip_prefix("case ")?.to_owned())),
         );
     }
-    let tests = std::fs::read_to_string(root.join("tests/time_is_exact_through_the_door.rs"));
-    titles.extend(tests.unwrap().lines().filter_map(|line| {
+    let tests = include_str!("time_is_exact_through_the_door.rs");
+    titles.extend(tests.lines().filter_map(|line| {
         let name = line.strip_prefix("fn ")?.to_uppercase();
         Some(name.replace('_', " "))
     }));

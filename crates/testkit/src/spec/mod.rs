@@ -127,10 +127,25 @@ fn updating() -> bool {
     std::env::var("UPDATE").is_ok_and(|value| value == "1")
 }
 
+/// The folder `spec/` of the repository the test runs in. Asked at run time: a target folder that clones share may hold a
+/// test that was compiled for another of them.
+#[must_use]
+pub fn spec_root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map(PathBuf::from)
+        .or_else(|| std::env::current_dir().ok())
+        .expect("a test runs in some folder");
+    let root = here
+        .ancestors()
+        .find(|folder| folder.join("spec/README.md").is_file());
+    match root {
+        Some(root) => root.join("spec"),
+        None => panic!("there is no `spec/` above {}", here.display()),
+    }
+}
+
 fn files(folder: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../spec")
-        .join(folder);
+    let root = spec_root().join(folder);
     let entries = fs::read_dir(&root)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", root.display()));
     let mut files: Vec<_> = entries
