@@ -2,7 +2,7 @@
 //!
 //! Depends on nothing outside the standard library, and never changes a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 mod tidy;
@@ -26,9 +26,12 @@ fn main() -> ExitCode {
 }
 
 fn run_tidy() -> ExitCode {
-    // Cargo sets the variable at compile time to this package's folder, one below the root.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
+    // Asked at run time: clones share a target folder, and what was compiled in one may run in another. Cargo sets the
+    // variable to this package's folder, one below the root; without cargo, this is started in the root.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = package
+        .as_deref()
+        .and_then(Path::parent)
         .unwrap_or(Path::new("."));
     match tidy::check(root) {
         Ok(report) if report.complaints.is_empty() => {
