@@ -16,7 +16,7 @@ use std::time::Instant;
 use crate::time::Millis;
 
 pub use iso::{format_iso, parse_iso};
-pub use line::{ClockEvent, Reason};
+pub use line::{ClockEvent, Leap, Reason};
 pub use saved::{ClockKind, kind_of};
 pub use source::{Source, SystemSource};
 
@@ -222,6 +222,25 @@ impl Clock {
                 purge_hold_ms: 0,
             }
             .encode(),
+        }
+    }
+
+    /// Whether time has leapt ahead of what was last saved: then a start after a crash, with the wall set back, would find
+    /// an earlier time than was shown. Nothing may be shown by it before a [`Clock::checkpoint`] is durable, which is told
+    /// by [`Clock::leap_saved`]. The moves of a virtual clock are saved by whoever moves it.
+    #[must_use]
+    pub fn leapt(&self) -> Option<Leap> {
+        match &self.kind {
+            Inner::Wall(line) => line.leapt(),
+            Inner::Virtual(_) => None,
+        }
+    }
+
+    /// A checkpoint made after the leap was noticed is durable now.
+    pub fn leap_saved(&self, leap: Leap) {
+        match &self.kind {
+            Inner::Wall(line) => line.leap_saved(leap),
+            Inner::Virtual(_) => {}
         }
     }
 

@@ -127,6 +127,11 @@ impl Store {
     /// When the engine fails or the catalog is damaged.
     pub async fn view(&self) -> Result<View> {
         let snapshot = self.engine.snapshot().await?;
+        // Whoever sees an item gone by a time must not see it again after a crash, so that time is made durable first.
+        if let Some(leap) = self.clock.leapt() {
+            self.persist_clock().await?;
+            self.clock.leap_saved(leap);
+        }
         let stamp = snapshot.stamp().0;
         let image = self.image.load();
         if image.stamp == stamp {
@@ -260,12 +265,14 @@ impl Store {
         Ok(())
     }
 
-    /// Commits what is waiting and closes the engine.
+    /// Commits what is waiting, makes the clock durable and closes the engine.
     ///
     /// # Errors
     /// When the engine fails.
     pub async fn close(&self) -> Result<()> {
-        Ok(self.engine.close().await?)
+        let saved = self.persist_clock().await;
+        self.engine.close().await?;
+        saved
     }
 }
 

@@ -182,8 +182,6 @@ impl<'a> Bench<'a> {
 
     async fn restart(&mut self) {
         if matches!(self.home.place, Place::Disk(_)) {
-            // A move of the clock is acknowledged when it is durable.
-            self.home.store().persist_clock().await.unwrap();
             self.home.close().await;
             *self.home = Home::open(self.home.place.clone()).await;
         }

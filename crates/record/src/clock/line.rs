@@ -66,6 +66,10 @@ pub enum ClockEvent {
     },
 }
 
+/// A time that is ahead of what a crash would leave: see [`super::Clock::leapt`].
+#[derive(Clone, Copy, Debug)]
+pub struct Leap(i64);
+
 /// The clock that follows the wall.
 #[derive(Debug)]
 pub(super) struct Line {
@@ -78,6 +82,8 @@ pub(super) struct Line {
     /// The latest time shown to anybody.
     latest: AtomicU64,
     suspect: AtomicBool,
+    /// The offset that a start after a crash in this boot would find by itself.
+    durable: AtomicI64,
     /// The monotonic time until which purging waits.
     purge_after: AtomicI64,
     judge: Mutex<Judge>,
@@ -119,7 +125,7 @@ impl Line {
                 build: format_signed(build),
             });
         }
-        let (mut start, mut purge_hold) = (wall.max(0), 0);
+        let (mut start, mut purge_hold, mut durable) = (wall.max(0), 0, i64::MIN);
         if let Some(saved) = saved {
             // In the same boot the machine knows how long this program was away, whatever has become of the wall.
             let away = if saved.boot == boot && boot != 0 {
@@ -135,6 +141,9 @@ impl Line {
                 });
             }
             start = start.max(floor);
+            if saved.boot == boot {
+                durable = floor.saturating_sub(mono);
+            }
             purge_hold = signed(Millis(saved.purge_hold_ms))
                 .saturating_sub(away)
                 .clamp(0, PURGE_HOLD_MS);
@@ -150,6 +159,7 @@ impl Line {
             offset: AtomicI64::new(offset),
             latest: AtomicU64::new(unsigned(start)),
             suspect: AtomicBool::new(false),
+            durable: AtomicI64::new(durable),
             purge_after: AtomicI64::new(mono.saturating_add(purge_hold)),
             judge: Mutex::new(Judge {
                 base: offset,
@@ -183,6 +193,17 @@ impl Line {
         let time = self.judge_now(&mut judge);
         self.show(time);
         std::mem::take(&mut judge.events)
+    }
+
+    pub fn leapt(&self) -> Option<Leap> {
+        let offset = self.offset.load(Ordering::Acquire);
+        let durable = self.durable.load(Ordering::Acquire);
+        let ahead = offset.saturating_sub(durable);
+        (ahead > 0 && ahead.unsigned_abs() > READ_SLACK_MS).then_some(Leap(offset))
+    }
+
+    pub fn leap_saved(&self, leap: Leap) {
+        self.durable.fetch_max(leap.0, Ordering::AcqRel);
     }
 
     pub fn suspect(&self) -> bool {

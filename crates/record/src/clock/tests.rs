@@ -705,3 +705,40 @@ proptest! {
         prop_assert!(real > 0);
     }
 }
+
+proptest! {
+    /// C5: only leaps are saved, and yet a crash at any moment, with the wall set far back, undercuts nothing shown before
+    /// by more than two readings of the clocks may differ.
+    #[test]
+    fn c5_saving_the_leaps_is_enough_to_survive_a_crash(
+        moves in proptest::collection::vec((-120_000_i64..120_000, 0_i64..5_000, any::<bool>()), 1..40),
+        reboots in any::<bool>(),
+    ) {
+        let fake = Fake::new();
+        let mut clock = fake.start();
+        let mut saved = None;
+        for (step, pass, trusted) in moves {
+            fake.step(step);
+            fake.pass(pass);
+            if trusted {
+                clock.trust().unwrap();
+            }
+            let shown = at(&clock);
+            if let Some(leap) = clock.leapt() {
+                saved = Some(clock.checkpoint(clock.now()));
+                clock.leap_saved(leap);
+            }
+            prop_assert!(clock.leapt().is_none());
+            let wall = fake.0.lock().wall;
+            fake.step(-10 * YEAR);
+            clock = fake.open(saved.as_deref(), true).unwrap();
+            prop_assert!(at(&clock) + 40 >= shown, "{} < {}", at(&clock), shown);
+            fake.0.lock().wall = wall;
+        }
+        // After a reboot the machine does not know how long it was away: the first look saves the time anew.
+        if reboots {
+            fake.reboot();
+            prop_assert!(fake.open(saved.as_deref(), true).unwrap().leapt().is_some());
+        }
+    }
+}
