@@ -3,11 +3,15 @@
 use lapsedb_service::items::{Action, Document, Item, ItemOp, OpDone, Outcome, Patch};
 use lapsedb_service::limits::BATCH_OPERATIONS_MAX;
 use lapsedb_service::{Collection, Error, PartitionKey, Result, resource};
+use lapsedb_value::json::{JsonError, JsonErrorKind};
 use lapsedb_value::{Object, Value, json};
 
-use crate::call::{parse_batch, parse_body};
+use crate::call::{DOCUMENT_LIMITS, invalid_payload, parse_body};
 use crate::error;
 use crate::hybrid_row;
+
+/// Where a document stands in a batch: in an operation, in an array.
+const DOCUMENT_DEPTH: usize = 3;
 
 /// The two forms of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,8 @@ struct RawOp {
     if_match: Option<String>,
     if_none_match: Option<String>,
     minimal: bool,
+    /// What is wrong with it in itself.
+    refused: Option<Error>,
 }
 
 impl Batch {
@@ -48,7 +54,7 @@ impl Batch {
         let (form, raw) = if hybrid_row::is_hybrid_row(body) {
             (Form::HybridRow, hybrid_ops(body)?)
         } else {
-            (Form::Json, json_ops(parse_batch(body)?)?)
+            (Form::Json, json_ops(body)?)
         };
         if raw.is_empty() {
             return Err(Error::bad_request("Batch request has no operations."));
@@ -73,8 +79,67 @@ impl Batch {
     }
 }
 
-fn json_ops(body: Value) -> Result<Vec<RawOp>> {
-    let Value::Array(elements) = body else {
+/// The operations of a JSON batch. One whose document says twice what may be said once is refused by itself; a text that
+/// is no JSON is refused as a whole.
+fn json_ops(body: &[u8]) -> Result<Vec<RawOp>> {
+    let strict = json::parse_with_documents_at(body, &DOCUMENT_LIMITS, DOCUMENT_DEPTH);
+    match strict {
+        Ok(batch) => ops_of(batch),
+        Err(JsonError {
+            kind: JsonErrorKind::Duplicate(_),
+            ..
+        }) => {
+            let limits = json::Limits {
+                duplicates_refused: &[],
+                ..DOCUMENT_LIMITS
+            };
+            let batch = json::parse(body, &limits).map_err(|error| invalid_payload(&error))?;
+            let mut ops = ops_of(batch)?;
+            for (op, text) in ops.iter_mut().zip(elements(body)) {
+                let parsed =
+                    json::parse_with_documents_at(text, &DOCUMENT_LIMITS, DOCUMENT_DEPTH - 1);
+                op.refused = parsed.err().map(|error| invalid_payload(&error));
+            }
+            Ok(ops)
+        }
+        Err(error) => Err(invalid_payload(&error)),
+    }
+}
+
+/// The texts of a JSON array's elements; the text is known to be one.
+fn elements(array: &[u8]) -> Vec<&[u8]> {
+    let mut texts = Vec::new();
+    let (mut depth, mut start, mut quoted, mut escaped) = (0usize, 0, false, false);
+    for (at, byte) in array.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth == 1 {
+                    start = at + 1;
+                }
+            }
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    texts.extend(array.get(start..at));
+                }
+            }
+            b',' if depth == 1 => {
+                texts.extend(array.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    texts
+}
+
+fn ops_of(batch: Value) -> Result<Vec<RawOp>> {
+    let Value::Array(elements) = batch else {
         return Err(Error::bad_request(
             "The request payload is invalid: a batch is a JSON array of operations.",
         ));
@@ -119,6 +184,7 @@ fn json_op(at: usize, element: Value) -> Result<RawOp> {
         if_match,
         if_none_match,
         minimal,
+        refused: None,
     })
 }
 
@@ -140,6 +206,7 @@ fn hybrid_ops(body: &[u8]) -> Result<Vec<RawOp>> {
                 if_match: op.if_match,
                 if_none_match: op.if_none_match,
                 minimal: op.minimal_return_preference,
+                refused: None,
             })
         })
         .collect()
@@ -153,7 +220,10 @@ impl RawOp {
             Some(Err(error)) => Err(Error::bad_request(error.to_string())),
         };
         let (if_match, if_none_match) = (self.if_match.clone(), self.if_none_match.clone());
-        let action = self.action().unwrap_or_else(Action::Refused);
+        let action = match self.refused.clone() {
+            Some(error) => Action::Refused(error),
+            None => self.action().unwrap_or_else(Action::Refused),
+        };
         let (action, partition) = match own {
             Ok(partition) => (action, partition),
             Err(error) => (Action::Refused(error), None),

@@ -51,9 +51,6 @@ pub const DOCUMENT_LIMITS: json::Limits = json::Limits {
     duplicates_refused: &["id", "ttl", "defaultTtl"],
 };
 
-/// Where a document stands in a batch: in an operation, in an array.
-const BATCH_DOCUMENT_DEPTH: usize = 3;
-
 impl Call<'_> {
     /// A header's text.
     ///
@@ -180,16 +177,8 @@ pub fn parse_body(body: &[u8]) -> Result<Value> {
     parsed.map_err(|error| invalid_payload(&error))
 }
 
-/// A batch as a value: an array of operations, each with a document.
-///
-/// # Errors
-/// When it is not well-formed, too deep, or a document says twice what may be said once.
-pub fn parse_batch(body: &[u8]) -> Result<Value> {
-    json::parse_with_documents_at(body, &DOCUMENT_LIMITS, BATCH_DOCUMENT_DEPTH)
-        .map_err(|error| invalid_payload(&error))
-}
-
-fn invalid_payload(error: &JsonError) -> Error {
+/// The answer to a body that is not what it should be.
+pub fn invalid_payload(error: &JsonError) -> Error {
     Error::bad_request(format!(
         "The request payload is invalid. Ensure to provide a valid request payload: {error}"
     ))
