@@ -533,7 +533,7 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn memory_is_as_the_model() {
     let runtime = runtime();
-    for stories in rounds(1700) {
+    for stories in rounds(1840) {
         let mut home = runtime.block_on(Home::open(Place::Memory));
         run(&mut home, &runtime, stories);
     }
@@ -542,7 +542,7 @@ fn memory_is_as_the_model() {
 #[test]
 fn disk_is_as_the_model_and_nothing_is_left_when_all_is_deleted() {
     let runtime = runtime();
-    for stories in rounds(300) {
+    for stories in rounds(160) {
         let folder = TempDir::new().unwrap();
         let place = Place::Disk(folder.path().to_path_buf());
         let mut home = runtime.block_on(Home::open(place));
