@@ -173,6 +173,10 @@ impl<'a> Bench<'a> {
             }
             Step::Change(setting) => self.change(*setting).await?,
             Step::Advance(ms) => self.advance(*ms),
+            Step::NextSecond => {
+                let now = self.home.store().clock().now().0;
+                self.advance(1000 - now % 1000);
+            }
             Step::Purge { grace_ms } => self.purge(*grace_ms).await?,
             Step::Forecast(width, buckets) => self.forecast(*width, *buckets).await?,
             Step::Restart => self.restart().await,

@@ -31,6 +31,8 @@ pub enum Step {
     Batch(u8, Vec<(u8, Option<Write>)>, Meanwhile),
     Change(Setting),
     Advance(u64),
+    /// Advances to the first instant of the next second, where lives end.
+    NextSecond,
     Purge {
         grace_ms: u64,
     },
@@ -114,7 +116,8 @@ pub fn any_step() -> impl Strategy<Value = Step> {
         30 => (0..PARTITIONS, batch, any_meanwhile())
             .prop_map(|(partition, writes, meanwhile)| Step::Batch(partition, writes, meanwhile)),
         20 => any_setting().prop_map(Step::Change),
-        40 => any_advance().prop_map(Step::Advance),
+        30 => any_advance().prop_map(Step::Advance),
+        20 => Just(Step::NextSecond),
         10 => grace.prop_map(|grace_ms| Step::Purge { grace_ms }),
         10 => (width, 1..50_u64).prop_map(|(width, buckets)| Step::Forecast(width, buckets)),
         1 => Just(Step::Restart),
