@@ -1,5 +1,7 @@
 //! One request as the routes see it: address, headers and body, read once.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method};
 use lapsedb_service::limits::NESTING_LEVELS_MAX;
@@ -34,7 +36,7 @@ pub struct Call<'a> {
     /// GET, POST, …
     pub method: &'a Method,
     /// The path's segments, percent-decoded, empty ones dropped.
-    pub segments: Vec<String>,
+    pub segments: Vec<Cow<'a, str>>,
     /// The headers.
     pub headers: &'a HeaderMap,
     /// The body.

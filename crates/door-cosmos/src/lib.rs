@@ -11,6 +11,7 @@ mod http_date;
 mod hybrid_row;
 mod routes;
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -258,16 +259,17 @@ async fn read_body(body: Incoming) -> Result<Bytes> {
 }
 
 /// A path's segments, each percent-decoded by itself; empty ones are dropped.
-fn segments(path: &str) -> Result<Vec<String>> {
-    path.split('/')
-        .filter(|segment| !segment.is_empty())
-        .map(decode)
-        .collect()
+fn segments(path: &str) -> Result<Vec<Cow<'_, str>>> {
+    let mut segments = Vec::with_capacity(8);
+    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+        segments.push(decode(segment)?);
+    }
+    Ok(segments)
 }
 
-fn decode(segment: &str) -> Result<String> {
+fn decode(segment: &str) -> Result<Cow<'_, str>> {
     if !segment.contains('%') {
-        return Ok(segment.to_owned());
+        return Ok(Cow::Borrowed(segment));
     }
     let bytes = segment.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -293,5 +295,6 @@ fn decode(segment: &str) -> Result<String> {
         }
     }
     String::from_utf8(decoded)
+        .map(Cow::Owned)
         .map_err(|_| Error::bad_request("The address is not UTF-8 once its escapes are decoded."))
 }

@@ -1,11 +1,9 @@
 //! System properties: what every resource says of itself besides what its user wrote.
 
-use std::io::Write;
-
 use lapsedb_record::{Header, Live};
 use lapsedb_store::rid::{CollectionRid, DatabaseRid};
 use lapsedb_store::{Collection, Database, StoreError};
-use lapsedb_value::{Object, Str, Value, bson};
+use lapsedb_value::{Object, Str, Value, bson, number};
 
 use crate::error::Result;
 
@@ -22,13 +20,15 @@ pub fn etag(lsn: u64) -> Str {
 
 /// Appends an etag: a quoted text in the shape of a GUID whose last sixteen digits are the lsn.
 fn write_etag(lsn: u64, out: &mut Vec<u8>) {
-    // Writing to a Vec cannot fail.
-    let _ = write!(
-        out,
-        "\"00000000-0000-0000-{:04x}-{:012x}\"",
-        lsn >> 48,
-        lsn & 0xffff_ffff_ffff
-    );
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.extend_from_slice(b"\"00000000-0000-0000-");
+    for (place, shift) in (0..64).step_by(4).rev().enumerate() {
+        if place == 4 {
+            out.push(b'-');
+        }
+        out.push(DIGITS[usize::from((lsn >> shift) as u8 & 0xf)]);
+    }
+    out.push(b'"');
 }
 
 /// Whether a condition's etag names a commit: as sent by us, without its quotes, or `*`.
@@ -104,7 +104,7 @@ pub fn write_item(
     }
     debug_assert!(out.len() > at);
     out.extend_from_slice(b"\",\"_attachments\":\"attachments/\",\"_ts\":");
-    let _ = write!(out, "{}", header.written.0);
+    number::write_u64(header.written.0, out);
     out.push(b'}');
     Ok(())
 }
@@ -122,7 +122,9 @@ pub fn write_changed_item(
     write_item(collection, header, body, out)?;
     // The lsn goes before the closing brace.
     out.pop();
-    let _ = write!(out, ",\"_lsn\":{}}}", header.lsn);
+    out.extend_from_slice(b",\"_lsn\":");
+    number::write_u64(header.lsn, out);
+    out.push(b'}');
     Ok(())
 }
 

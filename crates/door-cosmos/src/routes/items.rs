@@ -321,7 +321,7 @@ fn refuse_triggers(call: &Call<'_>) -> Result<()> {
 
 /// Headers that name the items' owner.
 pub(super) fn owner(answer: &mut Answer, database: &Database, collection: &Collection, lsn: u64) {
-    let path = format!("dbs/{}/colls/{}", database.id, collection.id);
+    let path = ["dbs/", &database.id, "/colls/", &collection.id].concat();
     answer.session(&path, &resource::collection_rid(collection), lsn);
     answer.set(headers::PARTITION_KEY_RANGE_ID, "0");
 }

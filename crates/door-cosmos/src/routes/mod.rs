@@ -25,7 +25,7 @@ use crate::call::Call;
 /// # Errors
 /// As the verb says.
 pub async fn run(call: &Call<'_>) -> Result<Answer> {
-    let segments: Vec<&str> = call.segments.iter().map(String::as_str).collect();
+    let segments: Vec<&str> = call.segments.iter().map(AsRef::as_ref).collect();
     match segments.as_slice() {
         ["dbs", db, "colls", coll, "docs", id] => items::one(call, db, coll, id).await,
         // All others lie on the heap: a request's state is as large as its largest branch, and reads should not carry it.
