@@ -12,6 +12,7 @@ use crate::access::Who;
 use crate::charge;
 use crate::error::{Error, Kind, Result};
 use crate::items::body::{Document, given_partition};
+use crate::items::read::key_by_rid;
 use crate::items::{Action, Item, ItemOp, Outcome, Patch};
 use crate::resource::{etag, etag_matches};
 
@@ -71,15 +72,11 @@ async fn replace(
     id: &str,
     document: &Document,
 ) -> Result<Applied> {
-    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
-    who.may_look(txn.collection(), &partition)?;
-    let key = locate(txn, &partition, id).await?;
-    let found = txn
-        .get(&key, &partition)
-        .await?
-        .ok_or_else(Error::not_found)?;
-    may_write(who, txn, &partition, &found)?;
-    conditions(op, &found)?;
+    let Existing {
+        key,
+        partition,
+        found,
+    } = to_write(who, txn, op, id).await?;
     document.partition(txn.collection(), op.partition.as_ref())?;
     document.check_ttl(txn.collection())?;
     if found.document.get("id").and_then(Value::as_str) == Some(&document.id) {
@@ -101,15 +98,11 @@ async fn patch_item(
     id: &str,
     patch: &Patch,
 ) -> Result<Applied> {
-    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
-    who.may_look(txn.collection(), &partition)?;
-    let key = locate(txn, &partition, id).await?;
-    let found = txn
-        .get(&key, &partition)
-        .await?
-        .ok_or_else(Error::not_found)?;
-    may_write(who, txn, &partition, &found)?;
-    conditions(op, &found)?;
+    let Existing {
+        key,
+        partition,
+        found,
+    } = to_write(who, txn, op, id).await?;
     if let Some(condition) = &patch.condition {
         let now = i64::try_from(txn.view().now().0).unwrap_or(i64::MAX);
         if !condition.holds(&with_system(&found), now)? {
@@ -128,15 +121,11 @@ async fn patch_item(
 }
 
 async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
-    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
-    who.may_look(txn.collection(), &partition)?;
-    let key = locate(txn, &partition, id).await?;
-    let found = txn
-        .get(&key, &partition)
-        .await?
-        .ok_or_else(Error::not_found)?;
-    may_write(who, txn, &partition, &found)?;
-    conditions(op, &found)?;
+    let Existing {
+        key,
+        partition,
+        found,
+    } = to_write(who, txn, op, id).await?;
     txn.delete(&key, &partition).await?;
     Ok(Applied {
         charge: charge::delete(size(&found)),
@@ -148,13 +137,11 @@ async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<A
 }
 
 async fn read(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
-    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
-    who.may_look(txn.collection(), &partition)?;
-    let key = locate(txn, &partition, id).await?;
-    let found = txn
-        .get(&key, &partition)
-        .await?
-        .ok_or_else(Error::not_found)?;
+    let Existing {
+        key,
+        partition,
+        found,
+    } = existing(who, txn, op, id).await?;
     who.may_read_item(txn.collection(), &partition, ordinal(&found))?;
     let charge = charge::read(size(&found));
     if let (Some(condition), Some(header)) = (&op.if_none_match, &found.header)
@@ -234,15 +221,39 @@ async fn put(
     }
 }
 
-/// The key an id names: by itself, or as a `_rid` if there is no such id.
-async fn locate(txn: &mut Txn<'_>, partition: &PartitionKey, id: &str) -> Result<ItemKey> {
-    let key = ItemKey::new(txn.collection(), partition, id);
-    if txn.get(&key, partition).await?.is_some() {
-        return Ok(key);
+/// The item an operation is about.
+struct Existing {
+    key: ItemKey,
+    partition: PartitionKey,
+    found: Found,
+}
+
+/// The item an id names: by itself, or as a `_rid` if there is no such id.
+async fn existing(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Existing> {
+    let partition = given_partition(txn.collection(), op.partition.as_ref())?;
+    who.may_look(txn.collection(), &partition)?;
+    let mut key = ItemKey::new(txn.collection(), &partition, id);
+    let mut found = txn.get(&key, &partition).await?;
+    if found.is_none()
+        && let Some(by_rid) = key_by_rid(txn.view(), txn.collection(), &partition, id).await?
+    {
+        found = txn.get(&by_rid, &partition).await?;
+        key = by_rid;
     }
-    let by_rid =
-        crate::items::read::key_by_rid(txn.view(), txn.collection(), partition, id).await?;
-    Ok(by_rid.unwrap_or(key))
+    let found = found.ok_or_else(Error::not_found)?;
+    Ok(Existing {
+        key,
+        partition,
+        found,
+    })
+}
+
+/// The same for an operation that writes: whoever asks may, and its conditions hold.
+async fn to_write(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Existing> {
+    let existing = existing(who, txn, op, id).await?;
+    may_write(who, txn, &existing.partition, &existing.found)?;
+    conditions(op, &existing.found)?;
+    Ok(existing)
 }
 
 /// Etag conditions of a write on an item that is there.
