@@ -15,6 +15,7 @@ use lapsedb_service::{OpenError, Place, Service};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::{Config, Protocol};
+use crate::init;
 use crate::listen::{Listeners, Serving};
 use crate::metrics::Metrics;
 use crate::shutdown::Signals;
@@ -65,6 +66,9 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     let mut signals =
         Signals::new().map_err(|error| format!("cannot wait for signals: {error}"))?;
     let service = open(&config).await?;
+    if let Some(path) = &config.init {
+        init::apply(&service, path).await?;
+    }
     let identity = identity(&config)?;
     let tls = match &identity {
         Some(identity) => Some(TlsAcceptor::from(identity.server_config()?)),

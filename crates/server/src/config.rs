@@ -6,7 +6,7 @@ mod tests;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -56,6 +56,8 @@ pub struct Config {
     pub purge: bool,
     /// How long they stay there at least.
     pub purge_grace_seconds: u64,
+    /// What to apply before the server is ready.
+    pub init: Option<PathBuf>,
     /// The form of the log.
     pub log_json: bool,
     /// How much is logged.
@@ -170,6 +172,7 @@ impl Raw {
             relaxed: self.choice("durability", &[("sync", false), ("relaxed", true)], false)?,
             purge: self.choice("purge", &ON_OFF, true)?,
             purge_grace_seconds: self.number("purge-grace", 300, PURGE_GRACE_SECONDS_MAX)?,
+            init: self.init()?,
             log_json: self.choice("log-format", &[("text", false), ("json", true)], false)?,
             log_level: self.log_level()?,
         })
@@ -187,12 +190,17 @@ impl Raw {
                 bad(given, "postgres://…, or nothing for the embedded engine")
             });
         }
-        if self.0.contains_key("init") {
-            return Err(
-                "--init: this build cannot apply a file at start; leave the flag out".to_owned(),
-            );
-        }
         Ok(())
+    }
+
+    fn init(&self) -> Result<Option<PathBuf>, String> {
+        match self.0.get("init") {
+            Some(given) if !Path::new(&given.text).exists() => {
+                Err(bad(given, "a JSON file or a folder of such"))
+            }
+            Some(given) => Ok(Some(PathBuf::from(&given.text))),
+            None => Ok(None),
+        }
     }
 
     fn bind(&self) -> Result<IpAddr, String> {

@@ -4,6 +4,7 @@ mod admin;
 mod boot;
 mod config;
 mod health;
+mod init;
 mod listen;
 mod metrics;
 mod reply;
