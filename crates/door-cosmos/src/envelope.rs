@@ -1,9 +1,9 @@
-//! What feeds and queries have in common on the wire: the envelope, the query's text, and item continuations.
+//! What feeds and queries have in common on the wire: the envelope and item continuations.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lapsedb_service::{Error, Result};
-use lapsedb_value::{Value, json};
+use lapsedb_value::json;
 
 use crate::call::Call;
 use crate::headers;
@@ -26,37 +26,6 @@ pub fn open(owner_rid: &str, array: &str) -> Vec<u8> {
 /// Ends an envelope.
 pub fn close(body: &mut Vec<u8>, count: usize) {
     body.extend_from_slice(format!("],\"_count\":{count}}}").as_bytes());
-}
-
-/// The text and the parameters of a query, as `{"query":…,"parameters":[…]}`.
-///
-/// # Errors
-/// When the body is something else.
-pub fn query_text(call: &Call<'_>) -> Result<(String, Vec<(String, Value)>)> {
-    let mut body = call.object()?;
-    let Some(Value::String(text)) = body.remove("query") else {
-        return Err(Error::bad_request(
-            "The request payload is invalid: a query lacks the string 'query'.",
-        ));
-    };
-    let parameters = match body.remove("parameters") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(parameters)) => parameters
-            .into_iter()
-            .map(|parameter| match parameter.get("name").as_str() {
-                Some(name) => Ok((name.to_owned(), parameter.get("value").clone())),
-                None => Err(Error::bad_request(
-                    "The request payload is invalid: a parameter lacks the string 'name'.",
-                )),
-            })
-            .collect::<Result<_>>()?,
-        Some(_) => {
-            return Err(Error::bad_request(
-                "The request payload is invalid: 'parameters' must be an array.",
-            ));
-        }
-    };
-    Ok((text.to_string(), parameters))
 }
 
 /// Where an item feed goes on, from the request's continuation.

@@ -74,7 +74,8 @@ pub const fn expiry(setting: Setting, item: ItemTtl, written: Secs) -> Expiry {
 }
 
 impl Expiry {
-    /// The whole rule in one comparison: the only one in the codebase.
+    /// The whole rule in one comparison. [`Policy::dead_written`] and [`Policy::dead_due`] say the same of whole seconds, for
+    /// the calendar and the purger, which have no record to ask.
     #[must_use]
     pub const fn is_live(self, now: Millis) -> bool {
         match self {

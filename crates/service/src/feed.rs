@@ -51,6 +51,17 @@ pub struct Page {
 }
 
 impl Query {
+    /// The query with its names resolved and its parameters in place.
+    ///
+    /// # Errors
+    /// When the text is wrong.
+    pub(crate) fn bind(&self) -> Result<Bound> {
+        Ok(lapsedb_sql::bind(
+            &lapsedb_sql::parse(&self.text)?,
+            &self.params,
+        )?)
+    }
+
     /// Reads a posted query: `{"query": "…", "parameters": [{"name": "@p", "value": …}]}`.
     ///
     /// # Errors
@@ -137,7 +148,7 @@ pub(crate) fn page(
     let (values, end) = match &ask.query {
         None => plain(entries, position, size),
         Some(query) => {
-            let bound = lapsedb_sql::bind(&lapsedb_sql::parse(&query.text)?, &query.params)?;
+            let bound = query.bind()?;
             let now = i64::try_from(view.now().0).unwrap_or(i64::MAX);
             rows(&bound, Env::new(now), entries, position, size)?
         }

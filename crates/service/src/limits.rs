@@ -32,8 +32,6 @@ pub const STORED_PROCEDURES_MAX: usize = 100;
 pub const TRIGGERS_MAX: usize = 25;
 /// User-defined functions of a collection.
 pub const USER_DEFINED_FUNCTIONS_MAX: usize = 50;
-/// Users of a database.
-pub const USERS_MAX: usize = 500_000;
 /// Least manual throughput, in request units a second.
 pub const THROUGHPUT_MIN: u64 = 400;
 /// Steps of manual throughput.

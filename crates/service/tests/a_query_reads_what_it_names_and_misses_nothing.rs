@@ -5,12 +5,13 @@
 
 mod support;
 
+use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection, feed};
 use lapsedb_service::items::query::{Request, query};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{PartitionKey, resource};
 use lapsedb_sql::Params;
-use lapsedb_value::{Value, json};
+use lapsedb_value::{Object, Value, json};
 use support::{Bench, object};
 
 const QUERIES: &[&str] = &[
@@ -100,6 +101,9 @@ async fn living(bench: &Bench) -> Vec<Value> {
 }
 
 async fn asked(bench: &Bench, text: &str, size: usize) -> Vec<String> {
+    let mut body = Object::new();
+    body.push("query", text);
+    let posted = Query::of_body(&Value::Object(body)).unwrap();
     let mut rows = Vec::new();
     let mut continuation: Option<String> = None;
     loop {
@@ -108,7 +112,7 @@ async fn asked(bench: &Bench, text: &str, size: usize) -> Vec<String> {
             items_max: Some(size),
             continuation: continuation.as_deref(),
         };
-        let page = query(&bench.ctx, ("db", "c"), None, text, &[], request)
+        let page = query(&bench.ctx, ("db", "c"), None, &posted, request)
             .await
             .unwrap();
         assert!(page.rows.len() <= size, "{text}");

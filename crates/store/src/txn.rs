@@ -164,11 +164,14 @@ impl<'a> Txn<'a> {
                 document: Object::clone(document),
                 header: None,
             })),
-            (After::Same, Some(before)) if before.live => Ok(Some(Found {
-                document: bson::read_document(before.stored.remains()?)?,
-                header: Some(before.header),
-            })),
-            (After::Same, _) | (After::Gone, _) => Ok(None),
+            (After::Same, Some(before)) => match before.stored.clone().reveal(&self.lens)? {
+                Some(live) => Ok(Some(Found {
+                    document: bson::read_document(live.body())?,
+                    header: Some(before.header),
+                })),
+                None => Ok(None),
+            },
+            (After::Same, None) | (After::Gone, _) => Ok(None),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{Method, StatusCode};
+use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, OpDone, Outcome, Patch, Ran};
 use lapsedb_service::{
@@ -224,9 +225,8 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
             .text(&headers::CONTINUATION)?
             .filter(|token| !token.is_empty()),
     };
-    let (text, params) = envelope::query_text(call)?;
-    let page =
-        items::query::query(&call.ctx, (db, coll), intended, &text, &params, request).await?;
+    let query = Query::of_body(&call.value()?)?;
+    let page = items::query::query(&call.ctx, (db, coll), intended, &query, request).await?;
     let collection = &page.scope.collection;
     let mut body = envelope::open(&resource::collection_rid(collection), "Documents");
     for (at, row) in page.rows.iter().enumerate() {
@@ -253,8 +253,7 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
 /// The plan that tells every client to send the text as it is and hand on what comes: all of the work is done here.
 async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let scope = call.ctx.scope(db, coll).await?;
-    let (text, params) = envelope::query_text(call)?;
-    items::query::check(&text, &params)?;
+    items::query::check(&Query::of_body(&call.value()?)?)?;
     let body = br#"{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#;
     let mut answer = Answer::json(StatusCode::OK, charge::METADATA_READ, body.to_vec());
     owner(

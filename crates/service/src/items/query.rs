@@ -5,13 +5,14 @@
 
 use bytes::Bytes;
 use lapsedb_record::Live;
-use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress};
+use lapsedb_sql::{Bound, Env, Executor, Flow, Progress};
 use lapsedb_store::ScanLimits;
 use lapsedb_value::{Value, json};
 
 use crate::charge::{self, QueryWork};
 use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Result};
+use crate::feed::Query;
 use crate::items::feed::Selection;
 use crate::items::narrow::Source;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
@@ -59,8 +60,8 @@ enum Position {
 ///
 /// # Errors
 /// When the text is wrong.
-pub fn check(text: &str, params: &[(String, Value)]) -> Result<()> {
-    bind(text, &params_of(params)).map(drop)
+pub fn check(query: &Query) -> Result<()> {
+    query.bind().map(drop)
 }
 
 /// Runs one page of a query.
@@ -71,8 +72,7 @@ pub async fn query(
     ctx: &Ctx,
     address: (&str, &str),
     intended: Option<&str>,
-    text: &str,
-    params: &[(String, Value)],
+    query: &Query,
     request: Request<'_>,
 ) -> Result<QueryPage> {
     let scope = ctx.scope(address.0, address.1).await?;
@@ -81,8 +81,7 @@ pub async fn query(
         .may_read_items(&scope.collection, request.selection.partition.as_ref())?;
     let throughputs = ctx.service().throughputs();
     throughputs.admit(&scope.view, &scope.collection)?;
-    let params = params_of(params);
-    let bound = bind(text, &params)?;
+    let bound = query.bind()?;
     let range = request.selection.range(&scope.collection)?;
     let source = Source::new(range, &bound, &scope.collection);
     let position = request.continuation.map(Position::parse).transpose()?;
@@ -130,19 +129,6 @@ pub async fn query(
         charge,
         scope,
     })
-}
-
-fn bind(text: &str, params: &Params) -> Result<Bound> {
-    let query = lapsedb_sql::parse(text)?;
-    Ok(lapsedb_sql::bind(&query, params)?)
-}
-
-fn params_of(params: &[(String, Value)]) -> Params {
-    let mut all = Params::default();
-    for (name, value) in params {
-        all.set(name, value.clone());
-    }
-    all
 }
 
 /// One page under way.
