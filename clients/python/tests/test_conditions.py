@@ -85,7 +85,9 @@ def test_batch_is_one_position(container):
     answers = container.execute_item_batch(
         [("create", ({"id": str(n), "pk": "a"},)) for n in range(10, 15)], partition_key="a"
     )
-    assert lsn(answers) == before + 1
+    # The server may have kept its clock in between, which is a position too: the batch takes one behind both.
+    assert lsn(answers) > before
+    assert {answer["eTag"] for answer in answers} == {answers[0]["eTag"]}
 
 
 def test_reads_take_a_session_token(connector, server, db, container, made):

@@ -18,6 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -35,6 +36,11 @@ use crate::call::Call;
 
 /// Bytes of a request's head that are looked at as its path; longer ones are refused.
 const PATH_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of a refused body that are still read, so that the client hears the answer.
+const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How long a refused body is still read.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What a caller may do with the server itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -238,24 +244,42 @@ fn new_activity() -> String {
         .to_string()
 }
 
-/// The body, no longer than allowed. What is longer is refused without being kept.
-async fn read_body(body: Incoming) -> Result<Bytes> {
+/// The body, no longer than allowed. What is longer is refused without being kept, but read to its end: a client that
+/// is still sending when the connection closes sees a broken pipe, not the answer.
+async fn read_body(mut body: Incoming) -> Result<Bytes> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let too_large = body.size_hint().lower() > BODY_BYTES_MAX as u64;
-    if too_large {
+    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
+        drain(&mut body).await;
         return Err(lapsedb_service::items::body::too_large());
     }
-    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+    let collected = Limited::new(&mut body, BODY_BYTES_MAX).collect().await;
+    match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
+            drain(&mut body).await;
             Err(lapsedb_service::items::body::too_large())
         }
         Err(error) => Err(Error::bad_request(format!(
             "The request's body cannot be read: {error}"
         ))),
     }
+}
+
+/// Reads what is left of a refused body and forgets it, as far as is reasonable.
+async fn drain(body: &mut Incoming) {
+    let rest = async {
+        let mut left = DRAIN_BYTES_MAX;
+        while let Some(Ok(frame)) = body.frame().await {
+            let len = frame.data_ref().map_or(0, Bytes::len);
+            match left.checked_sub(len) {
+                Some(less) => left = less,
+                None => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIME_MAX, rest).await;
 }
 
 /// A path's segments, each percent-decoded by itself; empty ones are dropped.
