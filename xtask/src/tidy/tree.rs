@@ -12,8 +12,8 @@ pub struct TextFile {
     pub text: String,
 }
 
-/// Folders that are built, installed or git's own.
-const SKIPPED_FOLDERS: &[&str] = &[
+/// What is built, installed or git's own.
+const SKIPPED: &[&str] = &[
     ".git",
     "target",
     "node_modules",
@@ -34,7 +34,11 @@ pub fn read(root: &Path) -> io::Result<Vec<TextFile>> {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let kind = entry.file_type()?;
-            if kind.is_dir() && !SKIPPED_FOLDERS.contains(&name.as_str()) {
+            // In a second work tree `.git` is a file.
+            if SKIPPED.contains(&name.as_str()) {
+                continue;
+            }
+            if kind.is_dir() {
                 folders.push((entry.path(), format!("{prefix}{name}/")));
             } else if kind.is_file()
                 && let Ok(text) = String::from_utf8(fs::read(entry.path())?)
