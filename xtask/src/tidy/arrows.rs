@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("query", &["store"]),
     ("record", &[]),
     // It hands out what `record` revealed, so it may name those types.
-    ("service", &["mql", "record", "sql", "store"]),
+    ("service", &["mql", "query", "record", "sql", "store"]),
     ("sql", &["query"]),
     ("store", &["kv", "record"]),
     ("value", &[]),

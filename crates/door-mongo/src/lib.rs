@@ -1,0 +1,1 @@
+//! The Mongo door: wire bytes to verbs and back. Nothing is decided here.
