@@ -1,6 +1,6 @@
 //! What time to live has done to a collection and will do: figures, preview, forecast, and purging on demand.
 
-use lapsedb_record::{Expiry, ItemTtl, Millis, Setting};
+use lapsedb_record::{Expiry, ItemTtl, Lens, Millis, Secs, Setting};
 use lapsedb_store::ItemKey;
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_value::Value;
@@ -100,6 +100,18 @@ pub async fn item_life(
         expires_at,
         seconds_left: expires_at.map(|end| end.0.saturating_sub(view.now().0).div_ceil(1000)),
     })
+}
+
+/// The instant at which an item, as queries see it, is gone, in milliseconds; none if that never comes under the present setting.
+pub(crate) fn expiry_of(lens: &Lens, item: &Value) -> Option<i64> {
+    let written = item
+        .get("_ts")
+        .as_i64()
+        .and_then(|ts| u64::try_from(ts).ok())?;
+    match lens.expiry(ItemTtl::of_value(item.get("ttl")), Secs(written)) {
+        Expiry::Never => None,
+        Expiry::At(end) => Some(i64::try_from(end.0).unwrap_or(i64::MAX)),
+    }
 }
 
 /// What a change of the default would do to the items now alive; changes nothing.

@@ -90,10 +90,12 @@ pub async fn query(
         .unwrap_or(PAGE_ITEMS_DEFAULT)
         .clamp(1, PAGE_ITEMS_MAX);
     let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
+    let lens = scope.view.lens(&scope.collection);
+    let expiry = |item: &Value| crate::ttl::expiry_of(&lens, item);
     let run = Run {
         scope: &scope,
         bound: &bound,
-        env: Env::new(now_ms),
+        env: Env::new(now_ms).with_expiry(&expiry),
         source,
         items_max,
     };
@@ -135,7 +137,7 @@ pub async fn query(
 struct Run<'a> {
     scope: &'a Scope,
     bound: &'a Bound,
-    env: Env<'static>,
+    env: Env<'a>,
     source: Source,
     items_max: usize,
 }

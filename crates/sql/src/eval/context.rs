@@ -13,6 +13,9 @@ use crate::limits::{
     REGEX_BYTES_MAX, REGEXES_MAX,
 };
 
+/// Tells when an item is gone.
+pub type ExpiryOf<'a> = dyn Fn(&Value) -> Option<i64> + Sync + 'a;
+
 /// What a query may know of the world around it.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
@@ -22,6 +25,8 @@ pub struct Env<'a> {
     pub seed: u64,
     /// Asked now and then while the query runs; true stops it with an error.
     pub interrupt: Option<&'a (dyn Fn() -> bool + Sync + 'a)>,
+    /// Tells the instant at which an item is gone, in milliseconds since 1970; none if that never comes.
+    pub expiry: Option<&'a ExpiryOf<'a>>,
 }
 
 impl<'a> Env<'a> {
@@ -31,6 +36,7 @@ impl<'a> Env<'a> {
             now_ms,
             seed: now_ms as u64,
             interrupt: None,
+            expiry: None,
         }
     }
 
@@ -43,6 +49,14 @@ impl<'a> Env<'a> {
     pub fn with_interrupt(self, interrupt: &'a (dyn Fn() -> bool + Sync + 'a)) -> Env<'a> {
         Env {
             interrupt: Some(interrupt),
+            ..self
+        }
+    }
+
+    /// The same with a way to tell when an item is gone. The rule itself is not of this crate.
+    pub fn with_expiry(self, expiry: &'a ExpiryOf<'a>) -> Env<'a> {
+        Env {
+            expiry: Some(expiry),
             ..self
         }
     }
@@ -72,6 +86,11 @@ impl<'e> Ctx<'e> {
             random: Cell::new(env.seed),
             regexes: RefCell::new(Vec::new()),
         }
+    }
+
+    /// When an item is gone, in milliseconds since 1970: nothing if it never is, or if nobody here can tell.
+    pub(crate) fn expiry_ms(&self, item: &Value) -> Option<i64> {
+        self.env.expiry.and_then(|expiry| expiry(item))
     }
 
     /// The time of the execution.

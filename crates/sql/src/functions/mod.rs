@@ -181,7 +181,7 @@ const ALIASES: [(&str, &str); 5] = [
 ];
 
 #[rustfmt::skip]
-static FUNCTIONS: [Function; 138] = [
+static FUNCTIONS: [Function; 140] = [
     pure("ABS", 1, Some(1), math::abs::call, "The absolute value of a number."),
     pure("ACOS", 1, Some(1), math::acos::call, "The angle whose cosine is the number, in radians."),
     with_context("Ago", 2, Some(2), datetime::ago::call, "The time of the query less some parts, as text."),
@@ -258,6 +258,8 @@ static FUNCTIONS: [Function; 138] = [
     pure("IS_OBJECT", 1, Some(1), types::is_object::call, "Whether the value is an object."),
     pure("IS_PRIMITIVE", 1, Some(1), types::is_primitive::call, "Whether the value is null, a boolean, a number or a string."),
     pure("IS_STRING", 1, Some(1), types::is_string::call, "Whether the value is a string."),
+    with_context("LAPSEDB_EXPIRES_AT", 1, Some(1), item::lapsedb_expires_at::call, "The second from which an item is gone; null if it stays. Ours alone."),
+    with_context("LAPSEDB_SECONDS_LEFT", 1, Some(1), item::lapsedb_seconds_left::call, "How many seconds an item has to live; null if it stays. Ours alone."),
     pure("LastIndexOf", 2, Some(3), string::last_index_of::call, "Where a string last occurs in another, or -1."),
     pure("LastSubstringAfter", 2, Some(2), string::last_substring_after::call, "What follows the last occurrence of another string."),
     pure("LastSubstringBefore", 2, Some(2), string::last_substring_before::call, "What precedes the last occurrence of another string."),

@@ -2,3 +2,5 @@
 
 pub(super) mod document_id;
 pub(super) mod hash;
+pub(super) mod lapsedb_expires_at;
+pub(super) mod lapsedb_seconds_left;
