@@ -1,0 +1,164 @@
+//! Messages as bytes: pure functions, no socket. Whatever is not exactly as it should be is refused as a whole.
+
+mod crc32c;
+mod frame;
+mod op_compressed;
+mod op_msg;
+mod op_query;
+
+use std::fmt;
+
+pub use frame::{HEADER_BYTES, Header, MESSAGE_BYTES_MAX};
+pub use op_compressed::Compressor;
+pub use op_msg::OpMsg;
+pub use op_query::OpQuery;
+
+/// A reply to an old query.
+pub const OP_REPLY: i32 = 1;
+/// An old query, which only greets.
+pub const OP_QUERY: i32 = 2004;
+/// Another message, compressed.
+pub const OP_COMPRESSED: i32 = 2012;
+/// A command or its reply.
+pub const OP_MSG: i32 = 2013;
+
+/// Why a connection is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed(pub String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+pub(crate) fn malformed<T>(text: impl Into<String>) -> Result<T, Malformed> {
+    Err(Malformed(text.into()))
+}
+
+/// A message from a client.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A command.
+    Msg(OpMsg),
+    /// A greeting in the old form.
+    Query(OpQuery),
+}
+
+/// A message as it came: the answer goes back in the same compression.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// The number the reply answers.
+    pub request_id: i32,
+    /// How it was compressed.
+    pub compressor: Option<Compressor>,
+    /// What it says.
+    pub message: Message,
+}
+
+/// Reads the bytes behind a header.
+///
+/// # Errors
+/// When they are not a message that is still in use.
+pub fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
+    if header.op_code != OP_COMPRESSED {
+        return Ok(Incoming {
+            request_id: header.request_id,
+            compressor: None,
+            message: message(header.op_code, header.raw(), payload)?,
+        });
+    }
+    let (op_code, compressor, bytes) = op_compressed::read(payload)?;
+    Ok(Incoming {
+        request_id: header.request_id,
+        compressor: Some(compressor),
+        message: message(op_code, None, &bytes)?,
+    })
+}
+
+fn message(
+    op_code: i32,
+    raw: Option<[u8; HEADER_BYTES]>,
+    bytes: &[u8],
+) -> Result<Message, Malformed> {
+    match op_code {
+        OP_MSG => Ok(Message::Msg(OpMsg::read(raw, bytes)?)),
+        OP_QUERY => Ok(Message::Query(OpQuery::read(bytes)?)),
+        _ => malformed(format!("the message has the operation {op_code}, which is not served")),
+    }
+}
+
+/// A whole reply to a command, ready to be written at once.
+#[must_use]
+pub fn reply(
+    request_id: i32,
+    reply_id: i32,
+    compressor: Option<Compressor>,
+    document: &[u8],
+) -> Vec<u8> {
+    let mut body = Vec::with_capacity(5 + document.len());
+    op_msg::write(document, &mut body);
+    let (op_code, body) = match compressor {
+        None => (OP_MSG, body),
+        Some(compressor) => (
+            OP_COMPRESSED,
+            op_compressed::write(OP_MSG, compressor, &body),
+        ),
+    };
+    frame::whole(reply_id, request_id, op_code, &body)
+}
+
+/// A whole reply to an old query.
+#[must_use]
+pub fn old_reply(request_id: i32, reply_id: i32, failed: bool, document: &[u8]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(20 + document.len());
+    op_query::write(failed, document, &mut body);
+    frame::whole(reply_id, request_id, OP_REPLY, &body)
+}
+
+/// Takes a little-endian number from the front of some bytes.
+pub(crate) fn take_i32(bytes: &mut &[u8]) -> Result<i32, Malformed> {
+    match bytes.split_first_chunk::<4>() {
+        Some((number, rest)) => {
+            *bytes = rest;
+            Ok(i32::from_le_bytes(*number))
+        }
+        None => malformed("the message ends in the middle of a number"),
+    }
+}
+
+/// Takes a text that ends at a NUL from the front of some bytes.
+pub(crate) fn take_text<'a>(bytes: &mut &'a [u8]) -> Result<&'a str, Malformed> {
+    let Some(end) = bytes.iter().position(|byte| *byte == 0) else {
+        return malformed("a name in the message has no end");
+    };
+    let (text, rest) = bytes.split_at(end);
+    *bytes = rest.get(1..).unwrap_or_default();
+    std::str::from_utf8(text).or_else(|_| malformed("a name in the message is not UTF-8"))
+}
+
+/// Takes one BSON document's bytes from the front of some bytes.
+pub(crate) fn take_document<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
+    let length = bytes
+        .first_chunk::<4>()
+        .and_then(|length| usize::try_from(i32::from_le_bytes(*length)).ok())
+        .filter(|length| (5..=bytes.len()).contains(length));
+    match length {
+        Some(length) => {
+            let (document, rest) = bytes.split_at(length);
+            *bytes = rest;
+            Ok(document)
+        }
+        None => malformed("a document in the message has a wrong length"),
+    }
+}
+
+/// Reads a document's bytes.
+pub(crate) fn parse(bytes: &[u8]) -> Result<lapsedb_value::Object, Malformed> {
+    lapsedb_value::bson::read_document(bytes).or_else(|error| malformed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! The message of today: one document, and sequences of documents beside it.
+
+use lapsedb_value::Object;
+
+use super::crc32c::checksum;
+use super::{HEADER_BYTES, Malformed, malformed, parse, take_document, take_i32, take_text};
+
+const CHECKSUM_PRESENT: u32 = 1;
+const MORE_TO_COME: u32 = 1 << 1;
+const EXHAUST_ALLOWED: u32 = 1 << 16;
+/// Bits below this one must be understood; those above may be passed over.
+const REQUIRED_BITS: u32 = 0xFFFF;
+
+const KIND_BODY: u8 = 0;
+const KIND_SEQUENCE: u8 = 1;
+/// Bytes of the checksum at the end.
+const CHECKSUM_BYTES: usize = 4;
+/// Sequences of one message at most: no command has more than two.
+const SEQUENCES_MAX: usize = 16;
+
+/// A command as it came.
+#[derive(Clone, Debug)]
+pub struct OpMsg {
+    /// The command itself.
+    pub body: Object,
+    /// Arrays of the command that came beside it.
+    pub sequences: Vec<(String, Vec<Object>)>,
+    /// The client wants no answer.
+    pub more_to_come: bool,
+    /// The client would take several answers.
+    pub exhaust_allowed: bool,
+}
+
+impl OpMsg {
+    /// Reads the message behind a header; a compressed one has no header of its own, and no checksum that covers it.
+    pub(super) fn read(
+        header: Option<[u8; HEADER_BYTES]>,
+        bytes: &[u8],
+    ) -> Result<OpMsg, Malformed> {
+        let mut rest = bytes;
+        let flags = take_i32(&mut rest)?.cast_unsigned();
+        let unknown = flags & REQUIRED_BITS & !(CHECKSUM_PRESENT | MORE_TO_COME);
+        if unknown != 0 {
+            return malformed(format!("the message has unknown flags {unknown:#x}"));
+        }
+        if flags & CHECKSUM_PRESENT != 0 {
+            rest = checked(header, bytes, rest)?;
+        }
+        let mut body = None;
+        let mut sequences = Vec::new();
+        while let Some((kind, section)) = rest.split_first() {
+            rest = section;
+            match *kind {
+                KIND_BODY if body.is_none() => body = Some(parse(take_document(&mut rest)?)?),
+                KIND_BODY => return malformed("the message has two bodies"),
+                KIND_SEQUENCE if sequences.len() < SEQUENCES_MAX => {
+                    sequences.push(sequence(&mut rest)?);
+                }
+                KIND_SEQUENCE => return malformed("the message has too many sequences"),
+                other => return malformed(format!("the message has a section of kind {other}")),
+            }
+        }
+        let Some(body) = body else {
+            return malformed("the message has no body");
+        };
+        Ok(OpMsg {
+            body,
+            sequences,
+            more_to_come: flags & MORE_TO_COME != 0,
+            exhaust_allowed: flags & EXHAUST_ALLOWED != 0,
+        })
+    }
+}
+
+/// The sections without the checksum behind them, if it is right.
+fn checked<'a>(
+    header: Option<[u8; HEADER_BYTES]>,
+    bytes: &[u8],
+    rest: &'a [u8],
+) -> Result<&'a [u8], Malformed> {
+    let Some((sections, said)) = rest.split_last_chunk::<CHECKSUM_BYTES>() else {
+        return malformed("the message ends before its checksum");
+    };
+    if let Some(header) = header {
+        let covered = bytes.get(..bytes.len() - CHECKSUM_BYTES).unwrap_or_default();
+        if checksum(&[&header, covered]) != u32::from_le_bytes(*said) {
+            return malformed("the message's checksum is wrong");
+        }
+    }
+    Ok(sections)
+}
+
+fn sequence(rest: &mut &[u8]) -> Result<(String, Vec<Object>), Malformed> {
+    let before = rest.len();
+    let said = take_i32(rest)?;
+    let Some(mut section) = usize::try_from(said)
+        .ok()
+        .and_then(|size| size.checked_sub(before - rest.len()))
+        .and_then(|size| rest.get(..size))
+    else {
+        return malformed("a sequence in the message has a wrong length");
+    };
+    *rest = rest.get(section.len()..).unwrap_or_default();
+    let name = take_text(&mut section)?.to_owned();
+    let mut documents = Vec::new();
+    while !section.is_empty() {
+        documents.push(parse(take_document(&mut section)?)?);
+    }
+    Ok((name, documents))
+}
+
+/// Appends a reply: no flags, one document.
+pub(super) fn write(document: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&0u32.to_le_bytes());
+    out.push(KIND_BODY);
+    out.extend_from_slice(document);
+}

@@ -1,0 +1,165 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use lapsedb_value::{Value, bson, order};
+
+use super::*;
+
+fn document(members: &[(&str, Value)]) -> (lapsedb_value::Object, Vec<u8>) {
+    let mut object = lapsedb_value::Object::new();
+    for (name, value) in members {
+        object.push(*name, value.clone());
+    }
+    let mut bytes = Vec::new();
+    bson::write_document(&object, &mut bytes);
+    (object, bytes)
+}
+
+fn header(op_code: i32, payload: &[u8]) -> Header {
+    let whole = frame::whole(7, 0, op_code, payload);
+    Header::read(whole.first_chunk().unwrap(), MESSAGE_BYTES_MAX).unwrap()
+}
+
+fn msg(flags: u32, sections: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = flags.to_le_bytes().to_vec();
+    sections.iter().for_each(|section| bytes.extend_from_slice(section));
+    bytes
+}
+
+fn body_section() -> Vec<u8> {
+    let (_, bytes) = document(&[("ping", Value::Int32(1)), ("$db", Value::from("admin"))]);
+    [&[0], bytes.as_slice()].concat()
+}
+
+fn sequence_section(name: &str, documents: &[Vec<u8>]) -> Vec<u8> {
+    let mut inner = name.as_bytes().to_vec();
+    inner.push(0);
+    documents.iter().for_each(|document| inner.extend_from_slice(document));
+    let size = i32::try_from(inner.len() + 4).unwrap().to_le_bytes();
+    [&[1], &size[..], &inner].concat()
+}
+
+#[test]
+fn lengths_that_cannot_be_are_refused() {
+    for length in [i32::MIN, -1, 0, 15, 48_000_001, i32::MAX] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..4].copy_from_slice(&length.to_le_bytes());
+        assert!(Header::read(&bytes, MESSAGE_BYTES_MAX).is_err(), "{length}");
+    }
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[..4].copy_from_slice(&16_385i32.to_le_bytes());
+    assert!(Header::read(&bytes, 16_384).is_err());
+}
+
+#[test]
+fn a_command_with_sequences_is_read() {
+    let (_, one) = document(&[("a", Value::Int32(1))]);
+    let (_, two) = document(&[("a", Value::Int32(2))]);
+    let payload = msg(2, &[&sequence_section("documents", &[one, two]), &body_section()]);
+    let read = read(&header(OP_MSG, &payload), &payload).unwrap();
+    let Message::Msg(msg) = read.message else {
+        panic!("not a command");
+    };
+    assert!(msg.more_to_come && !msg.exhaust_allowed);
+    assert_eq!(msg.sequences.len(), 1);
+    assert_eq!(msg.sequences[0].0, "documents");
+    assert_eq!(msg.sequences[0].1.len(), 2);
+}
+
+#[test]
+fn flags_are_understood_or_refused() {
+    let read_with = |flags: u32| {
+        let payload = msg(flags, &[&body_section()]);
+        read(&header(OP_MSG, &payload), &payload)
+    };
+    assert!(read_with(0).is_ok());
+    for bit in 2..16 {
+        assert!(read_with(1 << bit).is_err(), "bit {bit}");
+    }
+    for bit in 16..32 {
+        assert!(read_with(1 << bit).is_ok(), "bit {bit}");
+    }
+}
+
+#[test]
+fn a_checksum_must_be_right() {
+    let mut payload = msg(1, &[&body_section()]);
+    let raw = header(OP_MSG, &[payload.as_slice(), &[0; 4]].concat()).raw().unwrap();
+    let sum = crc32c::checksum(&[&raw, &payload]);
+    payload.extend_from_slice(&sum.to_le_bytes());
+    assert!(read(&header(OP_MSG, &payload), &payload).is_ok());
+    let last = payload.len() - 1;
+    payload[last] ^= 1;
+    assert!(read(&header(OP_MSG, &payload), &payload).is_err());
+}
+
+#[test]
+fn every_shortened_message_is_refused() {
+    let (_, one) = document(&[("a", Value::from("text"))]);
+    let payload = msg(0, &[&body_section(), &sequence_section("documents", &[one])]);
+    let body_ends = 4 + body_section().len();
+    for length in 0..payload.len() {
+        let short = &payload[..length];
+        let read = read(&header(OP_MSG, short), short);
+        // Cut between the sections it is another whole message.
+        assert_eq!(read.is_ok(), length == body_ends, "{length}");
+    }
+}
+
+#[test]
+fn compressed_messages_come_out_as_they_went_in() {
+    let inner = msg(0, &[&body_section()]);
+    for compressor in [
+        Compressor::Noop,
+        Compressor::Snappy,
+        Compressor::Zlib,
+        Compressor::Zstd,
+    ] {
+        let payload = op_compressed::write(OP_MSG, compressor, &inner);
+        let read = read(&header(OP_COMPRESSED, &payload), &payload).unwrap();
+        assert_eq!(read.compressor, Some(compressor));
+        let Message::Msg(msg) = read.message else {
+            panic!("not a command");
+        };
+        let (wanted, _) = document(&[("ping", Value::Int32(1)), ("$db", Value::from("admin"))]);
+        assert!(order::deep_equal(&Value::Object(msg.body), &Value::Object(wanted)));
+    }
+}
+
+#[test]
+fn a_claimed_length_is_not_believed() {
+    let inner = msg(0, &[&body_section()]);
+    for compressor in [Compressor::Snappy, Compressor::Zlib, Compressor::Zstd] {
+        let good = op_compressed::write(OP_MSG, compressor, &inner);
+        let length = i32::try_from(inner.len()).unwrap();
+        for claim in [-1, 0, length - 1, length + 1, 48_000_000, i32::MAX] {
+            let mut payload = good.clone();
+            payload[4..8].copy_from_slice(&claim.to_le_bytes());
+            assert!(read(&header(OP_COMPRESSED, &payload), &payload).is_err(), "{claim}");
+        }
+    }
+}
+
+#[test]
+fn the_old_greeting_is_read_wrapped_or_not() {
+    let (plain, _) = document(&[("isMaster", Value::Int32(1))]);
+    for members in [
+        vec![("isMaster", Value::Int32(1))],
+        vec![("$query", Value::Object(plain.clone()))],
+    ] {
+        let (_, bytes) = document(&members);
+        let payload = [&0i32.to_le_bytes()[..], b"admin.$cmd\0", &[0; 8], &bytes].concat();
+        let read = read(&header(OP_QUERY, &payload), &payload).unwrap();
+        let Message::Query(query) = read.message else {
+            panic!("not a query");
+        };
+        assert_eq!(query.database(), Some("admin"));
+        assert!(query.body.contains_key("isMaster"));
+    }
+}
+
+#[test]
+fn removed_operations_are_refused() {
+    for op_code in [0, 1, 1000, 2001, 2002, 2005, 2006, 2007, 2010, 2011] {
+        assert!(read(&header(op_code, &[0; 32]), &[0; 32]).is_err(), "{op_code}");
+    }
+}
