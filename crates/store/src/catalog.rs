@@ -107,6 +107,8 @@ pub struct Collection {
     pub unique_keys: Vec<Vec<Path>>,
     /// The TTL setting with its burials.
     pub policy: Policy,
+    /// What the Mongo door keeps of a collection that was made through it; none for all others.
+    pub mongo: Option<Arc<Object>>,
 }
 
 /// Provisioned throughput of a collection or a database.
@@ -385,6 +387,11 @@ fn collection_of(record: &MetaRecord) -> Result<Collection> {
         index,
         index_generation: record.number("indexGeneration")?,
         policy: policy_of(&record.body).ok_or_else(|| bad("TTL policy"))?,
+        mongo: record
+            .body
+            .get("mongo")
+            .and_then(Value::as_object)
+            .map(|mongo| Arc::new(mongo.clone())),
     })
 }
 
@@ -402,6 +409,8 @@ pub struct CollectionBody<'a> {
     pub index_generation: u32,
     /// Its TTL policy.
     pub policy: Policy,
+    /// See [`Collection::mongo`].
+    pub mongo: Option<&'a Object>,
 }
 
 impl CollectionBody<'_> {
@@ -430,6 +439,9 @@ impl CollectionBody<'_> {
         body.push("buriedWritten", secs(self.policy.buried_written));
         body.push("buriedDue", secs(self.policy.buried_due));
         body.push("document", Value::Object(self.document));
+        if let Some(mongo) = self.mongo {
+            body.push("mongo", Value::Object(mongo.clone()));
+        }
         body
     }
 }

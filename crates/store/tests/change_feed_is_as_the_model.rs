@@ -182,6 +182,7 @@ impl<'a> Bench<'a> {
                 .clone(),
             index_generation: 1,
             policy,
+            mongo: None,
         }
         .into_object()
     }

@@ -130,6 +130,7 @@ impl<'a> Bench<'a> {
             document: self.definition.clone(),
             index_generation: 1,
             policy,
+            mongo: None,
         }
         .into_object()
     }

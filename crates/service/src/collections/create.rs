@@ -48,6 +48,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
             document: definition.document.clone(),
             index_generation: FIRST_GENERATION,
             policy,
+            mongo: None,
         };
         change.put(
             keys::meta_numbered(MetaKind::Collection, cid.0),
@@ -74,6 +75,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
                 index_generation: FIRST_GENERATION,
                 unique_keys: definition.unique_keys,
                 policy,
+                mongo: None,
             };
             let value = resource::collection_value(&collection);
             let owner = Owner::database(&database);

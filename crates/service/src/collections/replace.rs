@@ -43,6 +43,7 @@ pub async fn replace(
             document: new.document.clone(),
             index_generation: new.index_generation,
             policy: new.policy,
+            mongo: new.mongo.as_deref(),
         };
         change.put(
             keys::meta_numbered(MetaKind::Collection, new.cid.0),
@@ -96,6 +97,7 @@ fn replaced(
         index_generation: old.index_generation + u32::from(!same_index),
         unique_keys: definition.unique_keys,
         policy,
+        mongo: old.mongo.clone(),
     }
 }
 
