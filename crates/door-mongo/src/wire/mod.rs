@@ -86,7 +86,9 @@ fn message(
     match op_code {
         OP_MSG => Ok(Message::Msg(OpMsg::read(raw, bytes)?)),
         OP_QUERY => Ok(Message::Query(OpQuery::read(bytes)?)),
-        _ => malformed(format!("the message has the operation {op_code}, which is not served")),
+        _ => malformed(format!(
+            "the message has the operation {op_code}, which is not served"
+        )),
     }
 }
 

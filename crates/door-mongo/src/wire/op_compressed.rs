@@ -96,12 +96,16 @@ pub(super) fn read(mut payload: &[u8]) -> Result<(i32, Compressor, Vec<u8>), Mal
         return malformed("a compressed message is too short");
     };
     let Some(compressor) = Compressor::numbered(*number) else {
-        return malformed(format!("a message is compressed in the unknown way {number}"));
+        return malformed(format!(
+            "a message is compressed in the unknown way {number}"
+        ));
     };
     let size = match usize::try_from(size) {
         Ok(size) if size <= MESSAGE_BYTES_MAX - HEADER_BYTES => size,
         Ok(_) | Err(_) => {
-            return malformed(format!("a compressed message says it unpacks to {size} bytes"));
+            return malformed(format!(
+                "a compressed message says it unpacks to {size} bytes"
+            ));
         }
     };
     match compressor.unpack(packed, size) {

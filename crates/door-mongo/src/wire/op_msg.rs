@@ -82,7 +82,9 @@ fn checked<'a>(
         return malformed("the message ends before its checksum");
     };
     if let Some(header) = header {
-        let covered = bytes.get(..bytes.len() - CHECKSUM_BYTES).unwrap_or_default();
+        let covered = bytes
+            .get(..bytes.len() - CHECKSUM_BYTES)
+            .unwrap_or_default();
         if checksum(&[&header, covered]) != u32::from_le_bytes(*said) {
             return malformed("the message's checksum is wrong");
         }

@@ -21,7 +21,9 @@ fn header(op_code: i32, payload: &[u8]) -> Header {
 
 fn msg(flags: u32, sections: &[&[u8]]) -> Vec<u8> {
     let mut bytes = flags.to_le_bytes().to_vec();
-    sections.iter().for_each(|section| bytes.extend_from_slice(section));
+    sections
+        .iter()
+        .for_each(|section| bytes.extend_from_slice(section));
     bytes
 }
 
@@ -33,7 +35,9 @@ fn body_section() -> Vec<u8> {
 fn sequence_section(name: &str, documents: &[Vec<u8>]) -> Vec<u8> {
     let mut inner = name.as_bytes().to_vec();
     inner.push(0);
-    documents.iter().for_each(|document| inner.extend_from_slice(document));
+    documents
+        .iter()
+        .for_each(|document| inner.extend_from_slice(document));
     let size = i32::try_from(inner.len() + 4).unwrap().to_le_bytes();
     [&[1], &size[..], &inner].concat()
 }
@@ -54,7 +58,10 @@ fn lengths_that_cannot_be_are_refused() {
 fn a_command_with_sequences_is_read() {
     let (_, one) = document(&[("a", Value::Int32(1))]);
     let (_, two) = document(&[("a", Value::Int32(2))]);
-    let payload = msg(2, &[&sequence_section("documents", &[one, two]), &body_section()]);
+    let payload = msg(
+        2,
+        &[&sequence_section("documents", &[one, two]), &body_section()],
+    );
     let read = read(&header(OP_MSG, &payload), &payload).unwrap();
     let Message::Msg(msg) = read.message else {
         panic!("not a command");
@@ -83,7 +90,9 @@ fn flags_are_understood_or_refused() {
 #[test]
 fn a_checksum_must_be_right() {
     let mut payload = msg(1, &[&body_section()]);
-    let raw = header(OP_MSG, &[payload.as_slice(), &[0; 4]].concat()).raw().unwrap();
+    let raw = header(OP_MSG, &[payload.as_slice(), &[0; 4]].concat())
+        .raw()
+        .unwrap();
     let sum = crc32c::checksum(&[&raw, &payload]);
     payload.extend_from_slice(&sum.to_le_bytes());
     assert!(read(&header(OP_MSG, &payload), &payload).is_ok());
@@ -95,7 +104,10 @@ fn a_checksum_must_be_right() {
 #[test]
 fn every_shortened_message_is_refused() {
     let (_, one) = document(&[("a", Value::from("text"))]);
-    let payload = msg(0, &[&body_section(), &sequence_section("documents", &[one])]);
+    let payload = msg(
+        0,
+        &[&body_section(), &sequence_section("documents", &[one])],
+    );
     let body_ends = 4 + body_section().len();
     for length in 0..payload.len() {
         let short = &payload[..length];
@@ -121,7 +133,10 @@ fn compressed_messages_come_out_as_they_went_in() {
             panic!("not a command");
         };
         let (wanted, _) = document(&[("ping", Value::Int32(1)), ("$db", Value::from("admin"))]);
-        assert!(order::deep_equal(&Value::Object(msg.body), &Value::Object(wanted)));
+        assert!(order::deep_equal(
+            &Value::Object(msg.body),
+            &Value::Object(wanted)
+        ));
     }
 }
 
@@ -134,7 +149,10 @@ fn a_claimed_length_is_not_believed() {
         for claim in [-1, 0, length - 1, length + 1, 48_000_000, i32::MAX] {
             let mut payload = good.clone();
             payload[4..8].copy_from_slice(&claim.to_le_bytes());
-            assert!(read(&header(OP_COMPRESSED, &payload), &payload).is_err(), "{claim}");
+            assert!(
+                read(&header(OP_COMPRESSED, &payload), &payload).is_err(),
+                "{claim}"
+            );
         }
     }
 }
@@ -160,6 +178,9 @@ fn the_old_greeting_is_read_wrapped_or_not() {
 #[test]
 fn removed_operations_are_refused() {
     for op_code in [0, 1, 1000, 2001, 2002, 2005, 2006, 2007, 2010, 2011] {
-        assert!(read(&header(op_code, &[0; 32]), &[0; 32]).is_err(), "{op_code}");
+        assert!(
+            read(&header(op_code, &[0; 32]), &[0; 32]).is_err(),
+            "{op_code}"
+        );
     }
 }
