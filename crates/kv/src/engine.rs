@@ -112,6 +112,8 @@ pub struct Caps {
     pub batch_bytes_max: usize,
     /// Whether an acknowledged commit survives the loss of power.
     pub durable: bool,
+    /// Whether it drops by itself what a [`Judge`](crate::Judge) condemns.
+    pub judged: bool,
 }
 
 /// Why an engine cannot answer.
@@ -170,6 +172,17 @@ pub trait Engine: Send + Sync + 'static {
         from: &[u8],
         to: &[u8],
     ) -> impl Future<Output = Result<(), EngineError>> + Send;
+    /// Makes durable all that was acknowledged so far, where acknowledging alone does not.
+    fn sync(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
+    /// Rewrites a stretch at the beginning of `[from, to)`, leaving out what the judge condemns and what was removed, and
+    /// gives its disk space back. Says where the next stretch begins; none once the range is done. Engines without a
+    /// judge do nothing. It takes a while, and nobody waits for it meanwhile.
+    fn rewrite(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, EngineError>> + Send;
     /// What it can take.
     fn caps(&self) -> Caps;
     /// Commits what is waiting, then refuses new work. Snapshots already taken stay readable.

@@ -6,6 +6,7 @@ mod batch;
 mod engine;
 mod engines;
 mod group;
+mod judge;
 mod open;
 mod sequencer;
 #[cfg(test)]
@@ -23,4 +24,5 @@ pub use engine::{
 pub use engines::memory::{Memory, MemorySnapshot};
 #[cfg(feature = "rocksdb")]
 pub use engines::rocksdb::{Pinned, Rocksdb, RocksdbSnapshot};
+pub use judge::{Judge, Mercy, Verdict};
 pub use open::{AnyEngine, AnySlice, AnySnapshot, EngineKind, OpenError, OpenOptions, open};

@@ -13,6 +13,7 @@ use crate::engine::{
 use crate::engines::memory::{Memory, MemorySnapshot};
 #[cfg(feature = "rocksdb")]
 use crate::engines::rocksdb::{Pinned, Rocksdb, RocksdbSnapshot};
+use crate::judge::{Judge, mercy};
 
 /// Which engine, and where.
 #[derive(Clone, Eq, PartialEq, Debug)]
@@ -35,14 +36,17 @@ pub struct OpenOptions {
     pub kind: EngineKind,
     /// Its time; see also [`AnyEngine::set_time`].
     pub time: Arc<dyn Time>,
+    /// Who says what may be dropped, where the engine asks.
+    pub judge: Arc<dyn Judge>,
 }
 
 impl OpenOptions {
-    /// Opens with a time that stands still until [`AnyEngine::set_time`].
+    /// Opens with a time that stands still until [`AnyEngine::set_time`], and a judge that spares everything.
     pub fn new(kind: EngineKind) -> OpenOptions {
         OpenOptions {
             kind,
             time: Arc::new(Standstill),
+            judge: mercy(),
         }
     }
 }
@@ -75,6 +79,7 @@ pub fn open(options: OpenOptions) -> Result<AnyEngine, OpenError> {
             &path,
             relaxed,
             options.time,
+            options.judge,
         )?)),
         #[cfg(not(feature = "rocksdb"))]
         EngineKind::Rocksdb { .. } => Err(OpenError::NotBuilt("rocksdb")),
@@ -145,6 +150,19 @@ impl Engine for AnyEngine {
 
     async fn drop_range(&self, space: Space, from: &[u8], to: &[u8]) -> Result<(), EngineError> {
         each!(AnyEngine in self, engine => engine.drop_range(space, from, to).await)
+    }
+
+    async fn sync(&self) -> Result<(), EngineError> {
+        each!(AnyEngine in self, engine => engine.sync().await)
+    }
+
+    async fn rewrite(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        each!(AnyEngine in self, engine => engine.rewrite(space, from, to).await)
     }
 
     fn caps(&self) -> Caps {

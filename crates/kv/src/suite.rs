@@ -50,6 +50,7 @@ pub(crate) fn memory() -> Bench {
     let engine = open(OpenOptions {
         kind: EngineKind::Memory,
         time: time.clone(),
+        judge: crate::judge::mercy(),
     })
     .unwrap();
     Bench {
@@ -70,6 +71,7 @@ pub(crate) fn rocksdb() -> Bench {
     let engine = open(OpenOptions {
         kind,
         time: time.clone(),
+        judge: crate::judge::mercy(),
     })
     .unwrap();
     Bench {

@@ -24,6 +24,7 @@ const CAPS: Caps = Caps {
     value_bytes_max: 64 * 1024 * 1024,
     batch_bytes_max: 256 * 1024 * 1024,
     durable: false,
+    judged: false,
 };
 
 /// An engine whose data lives as long as it does.
@@ -61,6 +62,19 @@ impl Engine for Memory {
 
     async fn drop_range(&self, space: Space, from: &[u8], to: &[u8]) -> Result<(), EngineError> {
         self.sequencer.drop_range(space, from, to).await
+    }
+
+    async fn sync(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    async fn rewrite(
+        &self,
+        _space: Space,
+        _from: &[u8],
+        _to: &[u8],
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        Ok(None)
     }
 
     fn caps(&self) -> Caps {

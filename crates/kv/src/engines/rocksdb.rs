@@ -1,9 +1,11 @@
 //! The default engine: RocksDB on a local disk, durable before it answers.
 
 mod database;
+mod filter;
 mod lock;
 mod options;
 mod reclaim;
+mod rewrite;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +15,14 @@ use rocksdb::{DB, DBPinnableSlice, ReadOptions, SnapshotWithThreadMode, WriteBat
 
 use self::database::{Database, engine_error};
 use self::reclaim::Reclaimer;
+use self::rewrite::Rewriter;
 use crate::batch::{Batch, tally};
 use crate::engine::{
     Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
     Time,
 };
 use crate::group::{Change, Mark, View};
+use crate::judge::Judge;
 use crate::open::OpenError;
 use crate::sequencer::{Backend, Sequencer};
 
@@ -32,13 +36,19 @@ pub struct Rocksdb {
     // Declared first, so that no commit comes any more when the rest is taken down.
     sequencer: Sequencer<Store>,
     reclaimer: Reclaimer,
+    rewriter: Rewriter,
     caps: Caps,
 }
 
 impl Rocksdb {
     /// Opens the store in this folder, or makes it. `relaxed` answers before the disk has it.
-    pub fn open(path: &Path, relaxed: bool, time: Arc<dyn Time>) -> Result<Rocksdb, OpenError> {
-        let database = Database::open(path)?;
+    pub fn open(
+        path: &Path,
+        relaxed: bool,
+        time: Arc<dyn Time>,
+        judge: Arc<dyn Judge>,
+    ) -> Result<Rocksdb, OpenError> {
+        let database = Database::open(path, &judge)?;
         let mark = database.read_mark()?;
         let view = RocksdbView::new(&database, mark);
         let mut writing = WriteOptions::default();
@@ -49,8 +59,10 @@ impl Rocksdb {
             value_bytes_max: 64 * 1024 * 1024,
             batch_bytes_max: 256 * 1024 * 1024,
             durable: !relaxed,
+            judged: true,
         };
         let reclaimer = Reclaimer::new(&database);
+        let rewriter = Rewriter::new(&database);
         let sequencer = Sequencer::start(
             Store {
                 database,
@@ -63,6 +75,7 @@ impl Rocksdb {
         Ok(Rocksdb {
             sequencer,
             reclaimer,
+            rewriter,
             caps,
         })
     }
@@ -93,6 +106,22 @@ impl Engine for Rocksdb {
         self.reclaimer.add(space, from.to_vec(), to.to_vec())
     }
 
+    async fn sync(&self) -> Result<(), EngineError> {
+        if self.caps.durable {
+            return Ok(());
+        }
+        self.sequencer.backend().database.sync()
+    }
+
+    async fn rewrite(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        self.rewriter.run(space, from, to).await
+    }
+
     fn caps(&self) -> Caps {
         self.caps
     }
@@ -101,6 +130,7 @@ impl Engine for Rocksdb {
         self.sequencer.close().await;
         // Stopping the reclaimer stops RocksDB's background work too, so settling comes first.
         let settled = self.sequencer.backend().database.settle();
+        self.rewriter.stop();
         self.reclaimer.stop();
         match settled {
             // It was closed before.

@@ -39,6 +39,7 @@ impl Backend for Gate {
             key_bytes_max: 100,
             value_bytes_max: 100,
             batch_bytes_max: 1000,
+            judged: false,
             durable: false,
         }
     }

@@ -12,6 +12,7 @@ use super::lock::FolderLock;
 use super::options;
 use crate::engine::{EngineError, Space, Stamp};
 use crate::group::Mark;
+use crate::judge::Judge;
 use crate::open::OpenError;
 
 /// The folder of RocksDB's files, within the folder of the store.
@@ -34,17 +35,17 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub fn open(path: &Path) -> Result<Arc<Database>, OpenError> {
+    pub fn open(path: &Path, judge: &Arc<dyn Judge>) -> Result<Arc<Database>, OpenError> {
         let lock = FolderLock::take(path)?;
         let files = path.join(FILES);
         let is_new = is_new(&files)?;
         let cache = options::cache();
         let families = Space::ALL
             .iter()
-            .map(|space| (space.name(), options::family(*space, &cache)));
+            .map(|space| (space.name(), options::family(*space, &cache, judge)));
         let own = (
             DEFAULT_COLUMN_FAMILY_NAME,
-            options::family(Space::Meta, &cache),
+            options::family(Space::Meta, &cache, judge),
         );
         let families = families
             .chain([own])
@@ -109,9 +110,14 @@ impl Database {
         })
     }
 
+    /// Makes the log durable as far as it is written.
+    pub fn sync(&self) -> Result<(), EngineError> {
+        self.db.flush_wal(true).map_err(engine_error)
+    }
+
     /// Moves what is in memory to tables, so that the next start has no log to replay.
     pub fn settle(&self) -> Result<(), EngineError> {
-        self.db.flush_wal(true).map_err(engine_error)?;
+        self.sync()?;
         let default = self.db.cf_handle(DEFAULT_COLUMN_FAMILY_NAME);
         let families: Vec<_> = self.spaces.iter().copied().chain(default).collect();
         self.db

@@ -1,5 +1,6 @@
 //! How RocksDB is set up, and why.
 
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use rocksdb::compaction_filter::Decision;
@@ -8,8 +9,10 @@ use rocksdb::{
     MergeOperands, Options,
 };
 
+use super::filter::Filters;
 use crate::batch::tally;
 use crate::engine::Space;
+use crate::judge::Judge;
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
@@ -89,7 +92,7 @@ pub(super) fn cache() -> Cache {
 }
 
 /// The settings of one space.
-pub(super) fn family(space: Space, cache: &Cache) -> Options {
+pub(super) fn family(space: Space, cache: &Cache, judge: &Arc<dyn Judge>) -> Options {
     let mut tables = BlockBasedOptions::default();
     tables.set_block_cache(cache);
     tables.set_block_size(BLOCK_BYTES);
@@ -123,6 +126,9 @@ pub(super) fn family(space: Space, cache: &Cache) -> Options {
     // Young tables are rewritten soon, so they are packed quickly; old ones tightly.
     options.set_compression_type(DBCompressionType::Lz4);
     options.set_bottommost_compression_type(DBCompressionType::Zstd);
+    if space != Space::Meta && space != Space::Tally {
+        options.set_compaction_filter_factory(Filters::new(space, Arc::clone(judge)));
+    }
     if space == Space::Tally {
         options.set_merge_operator_associative("lapsedb.tally", add);
         options.set_max_successive_merges(ADDITIONS_IN_A_ROW_MAX);

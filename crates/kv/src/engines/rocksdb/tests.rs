@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+mod judged;
+
 use super::*;
 use crate::suite::{HandTime, get, wait};
 use crate::{AnyEngine, EngineKind, Fill, OpenOptions, Template};
@@ -16,6 +18,7 @@ fn open(path: &Path, now: Millis) -> Result<AnyEngine, OpenError> {
     crate::open(OpenOptions {
         kind,
         time: HandTime::at(now),
+        judge: crate::judge::mercy(),
     })
 }
 
@@ -351,7 +354,8 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
 #[test]
 fn a_busy_sum_is_folded_on_the_way_in() {
     let folder = tempfile::tempdir().unwrap();
-    let engine = Rocksdb::open(folder.path(), true, HandTime::at(0)).unwrap();
+    let engine =
+        Rocksdb::open(folder.path(), true, HandTime::at(0), crate::judge::mercy()).unwrap();
     for _ in 0..2_000 {
         let mut batch = Batch::new();
         batch.add(&b"all"[..], 1, 1);
