@@ -11,6 +11,7 @@ mod cursor;
 mod find;
 mod read;
 mod transcode;
+mod types;
 mod write;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use std::fmt;
 pub use find::{Raw, find};
 pub use read::read_document;
 pub use transcode::json_members;
+pub use types::{type_alias, type_by_alias, type_name, type_number};
 pub use write::write_document;
 
 /// Documents and arrays nested more deeply are refused by every reader.

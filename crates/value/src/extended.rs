@@ -154,7 +154,7 @@ const EXPONENT_BIAS: i64 = 6176;
 
 /// Prints IEEE 754-2008 decimal128 in its binary integer form, as the standard's to-scientific-string
 /// does: digits are kept as they are, so `1.0` and `1.00` stay apart.
-fn write_decimal128_text(bits: u128, out: &mut Vec<u8>) {
+pub(crate) fn write_decimal128_text(bits: u128, out: &mut Vec<u8>) {
     let negative = bits >> 127 == 1;
     let combination = (bits >> 122) & 0x1F;
     if combination == 0x1F {

@@ -5,6 +5,7 @@
 
 pub mod bson;
 pub mod cosmos_binary;
+pub mod decimal128;
 mod extended;
 #[doc(hidden)]
 pub mod fuzz;

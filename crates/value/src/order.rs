@@ -6,6 +6,10 @@ use std::hash::Hasher;
 use crate::number::{compare_f64, compare_i64_f64, to_i64_exact};
 use crate::{Object, Str, Value};
 
+mod bson;
+
+pub use bson::{bson_class, compare_bson, compare_numbers, equal_bson, hash_bson, identical_bson};
+
 /// The total order of SQL: undefined, null, booleans, numbers, strings, arrays, objects; then the
 /// kinds that only BSON has.
 ///

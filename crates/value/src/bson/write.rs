@@ -90,7 +90,7 @@ fn binary(subtype: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-fn kind_of(value: &Value) -> u8 {
+pub(super) fn kind_of(value: &Value) -> u8 {
     match value {
         Value::Undefined => kind::UNDEFINED,
         Value::Null => kind::NULL,
