@@ -6,7 +6,7 @@
 #   make spec   the cases under spec/, on every engine; UPDATE=1 rewrites golden text
 #   make bench  reads and durable writes next to a bare HTTP server; BENCH_ARGS="--help" says more
 #   make fuzz   the property tests with many cases (CASES=…), and the targets under fuzz/ (SECONDS_EACH=…)
-#   make soak   kill -9 under load, for many cycles (CYCLES=…)
+#   make soak   kill -9 under load (CYCLES=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -27,6 +27,8 @@ ARGS ?=
 BENCH_ARGS ?=
 CASES ?= 20000
 CYCLES ?= 500
+ROUNDS ?= 20000
+TIMES ?= 100
 SECONDS_EACH ?= 60
 
 # cargo-nextest runs tests faster; it is used where it is installed and never built from source here.
@@ -61,6 +63,8 @@ fuzz: tools rocksdb
 
 soak: tools rocksdb build
 	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_TEST) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
+	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_TEST) -p lapsedb-testkit --test no_reply_contradicts_every_order
+	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_TEST) -p lapsedb-store --test store_is_as_the_model
 
 # The rest are steps of the above.
 

@@ -491,11 +491,12 @@ fn options(place: Place) -> OpenOptions {
 const STORIES_MAX: u32 = 20;
 
 /// How many stories to run on each store, until there were as many as wanted.
+///
+/// `PROPTEST_CASES` sets their number; `LAPSEDB_MODEL_TIMES` multiplies it: 100 makes 10^7 steps.
 fn rounds(stories: u32) -> impl Iterator<Item = u32> {
-    let stories = match std::env::var("PROPTEST_CASES") {
-        Ok(text) => text.parse().unwrap_or(stories),
-        Err(_) => stories,
-    };
+    let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+    let times = number("LAPSEDB_MODEL_TIMES").unwrap_or(1);
+    let stories = number("PROPTEST_CASES").unwrap_or(stories) * times;
     (0..stories)
         .step_by(STORIES_MAX as usize)
         .map(move |done| (stories - done).min(STORIES_MAX))
