@@ -10,6 +10,7 @@ use lapsedb_value::{Object, Value};
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::index::encode;
+use crate::index::shape::shape_term;
 use crate::keys::{self, CollectionId, ItemKey, Ordinal, TALLY_UNITS, TallyKind};
 use crate::partition_key::PartitionKey;
 use crate::txn::Record;
@@ -253,8 +254,10 @@ pub(crate) fn unique_ordinal(entry: &[u8]) -> Result<u64> {
 /// The index keys of a document without their ordinal, sorted.
 pub(crate) fn index_stems(collection: &Collection, document: &Object) -> Vec<Vec<u8>> {
     let terms = encode::terms(&collection.index, document);
+    let shape = shape_term(&collection.index, document);
     let mut stems: Vec<_> = terms
         .iter()
+        .chain(&shape)
         .map(|term| keys::index_stem(collection, term.path, &term.bytes))
         .collect();
     stems.sort_unstable();

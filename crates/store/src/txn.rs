@@ -208,7 +208,8 @@ impl<'a> Txn<'a> {
         };
         let written = Written {
             bytes: body.len(),
-            terms: stems.len(),
+            // The entry of the item's shape is the server's own affair.
+            terms: stems.len().saturating_sub(1),
         };
         slot.after = After::Put {
             document,

@@ -92,6 +92,33 @@ impl Span {
 }
 
 impl ItemRange {
+    /// The same items as spans, where that can be said without looking at each key.
+    #[must_use]
+    pub fn into_spans(self, collection: &Collection) -> ItemRange {
+        match self {
+            ItemRange::Partition(partition) => {
+                ItemRange::Spans(vec![Span::of_partition(collection, &partition)])
+            }
+            ItemRange::Everything | ItemRange::Epk(_) | ItemRange::Spans(_) => self,
+        }
+    }
+
+    /// Whether an item lies in the range.
+    #[must_use]
+    pub fn contains(&self, collection: &Collection, key: &ItemKey) -> bool {
+        match self {
+            ItemRange::Everything => true,
+            ItemRange::Partition(partition) => {
+                let prefix = keys::partition_prefix(collection, partition);
+                key.as_bytes().starts_with(&prefix)
+            }
+            ItemRange::Epk(range) => {
+                keys::epk_of(collection, key).is_some_and(|epk| range.contains(epk))
+            }
+            ItemRange::Spans(spans) => Span::any_holds(spans, key),
+        }
+    }
+
     /// The items of some spans, each once, however they overlap.
     #[must_use]
     pub fn spans(spans: Vec<Span>) -> ItemRange {

@@ -23,8 +23,8 @@ pub use replace::replace;
 
 use crate::error::Error;
 
-/// The index generation a collection is made with: whole from its first item on.
-pub(crate) const FIRST_GENERATION: u32 = 1;
+/// The index generation a collection is made with: whole from its first item on. Those that began with 1 have no shapes.
+pub(crate) const FIRST_GENERATION: u32 = 1 << 16;
 
 impl From<definition::Invalid> for Error {
     fn from(invalid: definition::Invalid) -> Error {

@@ -59,6 +59,8 @@ pub struct PathId(pub u64);
 impl PathId {
     /// The item itself.
     pub const ROOT: PathId = PathId(FNV_START);
+    /// Where the shapes of items are kept; a byte that begins no step keeps it apart from every path.
+    pub const SHAPE: PathId = PathId((FNV_START ^ 0xFA).wrapping_mul(FNV_PRIME));
 
     /// The path of a path's steps.
     pub fn of(path: &Path) -> PathId {
@@ -91,7 +93,7 @@ fn fnv(start: u64, bytes: &[u8]) -> u64 {
 }
 
 /// Spreads every bit over all others, so that hashes can be added up.
-fn mix(hash: u64) -> u64 {
+pub(super) fn mix(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     hash ^ (hash >> 31)
