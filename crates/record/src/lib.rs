@@ -3,6 +3,7 @@
 //! Pure but for [`clock`]: time, policy and record come in as arguments. Knows no engine, no key layout and no protocol.
 
 pub mod clock;
+pub mod dates;
 pub mod header;
 pub mod mark;
 pub mod stored;
@@ -10,6 +11,7 @@ pub mod time;
 pub mod ttl;
 
 pub use clock::Clock;
+pub use dates::{DateRule, DateRules, Dated, Dates};
 pub use header::{HEADER_BYTES, Header};
 pub use mark::{MARK_BYTES, Mark};
 pub use stored::{Corrupt, Live, Stored};

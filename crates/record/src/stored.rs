@@ -1,6 +1,6 @@
 //! `Stored` (opaque) becomes `Live` by `reveal(&Lens)`; there is no other way to a body.
 
-use crate::header::{HEADER_BYTES, Header};
+use crate::header::Header;
 use crate::ttl::{Expiry, Lens};
 
 /// Bytes that are not what was written. They are reported, never served.
@@ -48,7 +48,7 @@ impl<B: AsRef<[u8]>> Stored<B> {
     /// When the bytes are damaged.
     pub fn reveal(self, lens: &Lens) -> Result<Option<Live<B>>, Corrupt> {
         let header = Header::read(self.bytes.as_ref())?;
-        if !lens.is_live(header.ttl, header.written) {
+        if !lens.is_live(&header.mark()) {
             return Ok(None);
         }
         Ok(Some(Live {
@@ -70,10 +70,10 @@ impl<B: AsRef<[u8]>> Stored<B> {
     /// # Errors
     /// When the bytes are damaged.
     pub fn remains(&self) -> Result<&[u8], Corrupt> {
-        Header::read(self.bytes.as_ref())?;
+        let header = Header::read(self.bytes.as_ref())?;
         self.bytes
             .as_ref()
-            .get(HEADER_BYTES..)
+            .get(header.length()..)
             .ok_or(Corrupt::Short)
     }
 }
@@ -86,11 +86,14 @@ impl<B: AsRef<[u8]>> Live<B> {
 
     /// The body: a BSON document without system properties.
     pub fn body(&self) -> &[u8] {
-        self.bytes.as_ref().get(HEADER_BYTES..).unwrap_or_default()
+        self.bytes
+            .as_ref()
+            .get(self.header.length()..)
+            .unwrap_or_default()
     }
 
     /// When it will end under the lens's setting.
-    pub const fn expiry(&self, lens: &Lens) -> Expiry {
-        lens.expiry(self.header.ttl, self.header.written)
+    pub fn expiry(&self, lens: &Lens) -> Expiry {
+        lens.expiry(&self.header.mark())
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Everything that shows, counts, checks or removes a record asks here. `docs/ttl.md` says it to users.
 
+use crate::dates::DateRules;
+use crate::mark::Mark;
 use crate::time::{Millis, Secs};
 
 /// The largest time to live, of a collection or an item.
@@ -52,15 +54,17 @@ pub struct Policy {
 }
 
 /// What a request sees through: one policy and one time, fixed when it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lens {
     /// The collection's policy.
     pub policy: Policy,
+    /// What the collection says of its documents' dates.
+    pub dates: DateRules,
     /// The request's time.
     pub now: Millis,
 }
 
-/// When a record written at `written` ends under a setting, burials apart.
+/// When a record written at `written` ends under a setting, burials and dates apart.
 #[must_use]
 pub const fn expiry(setting: Setting, item: ItemTtl, written: Secs) -> Expiry {
     let life = match (setting, item) {
@@ -156,16 +160,29 @@ impl Policy {
 }
 
 impl Lens {
-    /// Whether a record may be seen: burials first, then the rule.
+    /// A lens for a collection without date indexes.
     #[must_use]
-    pub fn is_live(&self, item: ItemTtl, written: Secs) -> bool {
-        !self.policy.buries(item, written) && self.expiry(item, written).is_live(self.now)
+    pub fn new(policy: Policy, now: Millis) -> Lens {
+        Lens {
+            policy,
+            dates: DateRules::default(),
+            now,
+        }
     }
 
-    /// When a record that is alive now will end under the setting in force.
+    /// Whether a record may be seen: burials first, then the rule.
     #[must_use]
-    pub const fn expiry(&self, item: ItemTtl, written: Secs) -> Expiry {
-        expiry(self.policy.setting, item, written)
+    pub fn is_live(&self, record: &Mark) -> bool {
+        !self.policy.buries(record.ttl, record.written)
+            && !self.dates.bury(&record.dates)
+            && self.expiry(record).is_live(self.now)
+    }
+
+    /// When a record that is alive now will end under what is in force: by its ttl or by a date, whichever is earlier.
+    #[must_use]
+    pub fn expiry(&self, record: &Mark) -> Expiry {
+        let by_ttl = expiry(self.policy.setting, record.ttl, record.written);
+        by_ttl.earlier(self.dates.expiry(&record.dates))
     }
 }
 

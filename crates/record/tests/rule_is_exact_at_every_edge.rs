@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lapsedb_record::ttl::meaningful;
-use lapsedb_record::{Expiry, ItemTtl, Lens, Millis, Policy, Secs, Setting, TTL_SECS_MAX};
+use lapsedb_record::{Expiry, ItemTtl, Lens, Mark, Millis, Policy, Secs, Setting, TTL_SECS_MAX};
 use lapsedb_value::json;
 
 /// Seconds at which other products have lost data: the ends of 31 and 32 bits, the first and the last second there is.
@@ -77,12 +77,9 @@ fn b1_b2_b3_every_policy_item_and_edge() {
                         }
                         None => true,
                     };
-                    let lens = Lens {
-                        policy: Policy::new(setting),
-                        now: Millis(now),
-                    };
+                    let lens = Lens::new(Policy::new(setting), Millis(now));
                     assert_eq!(
-                        lens.is_live(item, Secs(written)),
+                        lens.is_live(&Mark::undated(item, Secs(written))),
                         expected,
                         "{setting:?} {item:?} written {written} now {now}"
                     );
@@ -100,13 +97,13 @@ fn b1_visible_in_every_whole_second_before_the_end() {
         for life in 1..200 {
             for second in written..=written + life + 3 {
                 for part in [0, 1, 500, 999] {
-                    let lens = Lens {
-                        policy: Policy::new(Setting::OnWithDefault(Secs(life))),
-                        now: Millis(second * 1000 + part),
-                    };
+                    let lens = Lens::new(
+                        Policy::new(Setting::OnWithDefault(Secs(life))),
+                        Millis(second * 1000 + part),
+                    );
                     let lived = second - written;
                     assert_eq!(
-                        lens.is_live(ItemTtl::Inherit, Secs(written)),
+                        lens.is_live(&Mark::undated(ItemTtl::Inherit, Secs(written))),
                         lived < life,
                         "written {written} life {life} after {lived} s"
                     );
@@ -129,25 +126,28 @@ fn never_is_a_state_and_not_a_large_number() {
             (Setting::On, ItemTtl::Never),
             (Setting::OnWithDefault(Secs(1)), ItemTtl::Never),
         ] {
-            let lens = Lens {
-                policy: Policy::new(setting),
-                now: far,
-            };
-            assert_eq!(lens.expiry(item, Secs(written)), Expiry::Never);
-            assert!(lens.is_live(item, Secs(written)), "{setting:?} {item:?}");
+            let lens = Lens::new(Policy::new(setting), far);
+            assert_eq!(
+                lens.expiry(&Mark::undated(item, Secs(written))),
+                Expiry::Never
+            );
+            assert!(
+                lens.is_live(&Mark::undated(item, Secs(written))),
+                "{setting:?} {item:?}"
+            );
         }
     }
 }
 
 #[test]
 fn ends_of_64_bits_do_not_wrap() {
-    let lens = Lens {
-        policy: Policy::new(Setting::On),
-        now: Millis(u64::MAX - 1),
-    };
-    assert!(lens.is_live(ItemTtl::After(Secs(1)), Secs(u64::MAX)));
-    assert!(lens.is_live(ItemTtl::After(Secs(TTL_SECS_MAX)), Secs(u64::MAX / 1000)));
-    assert!(!lens.is_live(ItemTtl::After(Secs(1)), Secs(0)));
+    let lens = Lens::new(Policy::new(Setting::On), Millis(u64::MAX - 1));
+    assert!(lens.is_live(&Mark::undated(ItemTtl::After(Secs(1)), Secs(u64::MAX))));
+    assert!(lens.is_live(&Mark::undated(
+        ItemTtl::After(Secs(TTL_SECS_MAX)),
+        Secs(u64::MAX / 1000)
+    )));
+    assert!(!lens.is_live(&Mark::undated(ItemTtl::After(Secs(1)), Secs(0))));
 }
 
 /// What a stored `ttl` means, from its JSON text: the corpus' §2 as far as it is JSON.

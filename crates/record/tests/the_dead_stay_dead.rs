@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lapsedb_record::{ItemTtl, Lens, Millis, Policy, Secs, Setting};
+use lapsedb_record::{ItemTtl, Lens, Mark, Millis, Policy, Secs, Setting};
 
 const SETTINGS: [Setting; 4] = [
     Setting::Off,
@@ -81,11 +81,8 @@ fn check(history: &History, part: u64) {
         for second in WRITTEN..=LAST {
             let policy = policy_at(history, second, part);
             for now in [second * 1000 + part, second * 1000 + 999] {
-                let lens = Lens {
-                    policy,
-                    now: Millis(now),
-                };
-                let live = lens.is_live(item, Secs(WRITTEN));
+                let lens = Lens::new(policy, Millis(now));
+                let live = lens.is_live(&Mark::undated(item, Secs(WRITTEN)));
                 let alive = expected[usize::try_from(second - FIRST).unwrap()];
                 assert_eq!(live, alive, "{history:?} {item:?} at {now} ms");
                 // The calendar counts by these two cuts: they must say the same as the rule.
@@ -156,11 +153,7 @@ fn s4_off_at_3_on_with_5_at_10_is_gone_at_10() {
         .changed(Setting::Off, Millis(103_000))
         .changed(Setting::OnWithDefault(Secs(5)), Millis(110_000));
     let at = |policy, now| {
-        Lens {
-            policy,
-            now: Millis(now),
-        }
-        .is_live(ItemTtl::Inherit, Secs(100))
+        Lens::new(policy, Millis(now)).is_live(&Mark::undated(ItemTtl::Inherit, Secs(100)))
     };
     let off = Policy::new(Setting::OnWithDefault(Secs(5))).changed(Setting::Off, Millis(103_000));
     assert!(at(off, 109_999));

@@ -1,6 +1,6 @@
 //! What time to live has done to a collection and will do: figures, preview, forecast, and purging on demand.
 
-use lapsedb_record::{Expiry, ItemTtl, Lens, Millis, Secs, Setting};
+use lapsedb_record::{Expiry, ItemTtl, Lens, Mark, Millis, Secs, Setting};
 use lapsedb_store::ItemKey;
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_value::Value;
@@ -86,8 +86,9 @@ pub async fn item_life(
     {
         item = view.get(&collection, &key).await?;
     }
-    let header = *item.ok_or_else(Error::not_found)?.header();
-    let expires_at = match view.lens(&collection).expiry(header.ttl, header.written) {
+    let item = item.ok_or_else(Error::not_found)?;
+    let header = item.header();
+    let expires_at = match item.expiry(&view.lens(&collection)) {
         Expiry::Never => None,
         Expiry::At(end) => Some(end),
     };
@@ -108,7 +109,8 @@ pub(crate) fn expiry_of(lens: &Lens, item: &Value) -> Option<i64> {
         .get("_ts")
         .as_i64()
         .and_then(|ts| u64::try_from(ts).ok())?;
-    match lens.expiry(ItemTtl::of_value(item.get("ttl")), Secs(written)) {
+    let mark = Mark::undated(ItemTtl::of_value(item.get("ttl")), Secs(written));
+    match lens.expiry(&mark) {
         Expiry::Never => None,
         Expiry::At(end) => Some(i64::try_from(end.0).unwrap_or(i64::MAX)),
     }

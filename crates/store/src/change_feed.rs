@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{Lens, Live, MARK_BYTES, Mark, Secs, Stored};
+use lapsedb_record::{Lens, Live, Mark, Secs, Stored};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
@@ -185,7 +185,7 @@ impl Reader<'_> {
         if entry.mark.written < self.since || !entry.mark.is_live(&self.lens) {
             return Ok(None);
         }
-        let key = ItemKey::from_tail(self.collection.cid, entry.tail());
+        let key = ItemKey::from_tail(self.collection.cid, &entry.tail);
         if !self.within.contains(self.collection, &key) {
             return Ok(None);
         }
@@ -205,7 +205,8 @@ struct Entry {
     /// The commit, and the place within it.
     place: (u64, u16),
     mark: Mark,
-    value: Bytes,
+    /// The item's key without its collection.
+    tail: Bytes,
 }
 
 impl Entry {
@@ -214,16 +215,13 @@ impl Entry {
         let place = key.get(keys::LOG_PLACE_AT..).ok_or_else(short)?;
         let (lsn, index) = place.split_first_chunk::<8>().ok_or_else(short)?;
         let index = index.first_chunk::<2>().ok_or_else(short)?;
+        let (mark, rest) = Mark::split(&value)?;
+        let tail = value.slice_ref(keys::log_tail(rest));
         Ok(Entry {
             place: (u64::from_be_bytes(*lsn), u16::from_be_bytes(*index)),
-            mark: Mark::read(&value)?,
-            value,
+            mark,
+            tail,
         })
-    }
-
-    /// The item's key without its collection: it stands behind the mark and the charged size.
-    fn tail(&self) -> &[u8] {
-        self.value.get(MARK_BYTES + 4..).unwrap_or_default()
     }
 }
 

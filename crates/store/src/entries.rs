@@ -18,7 +18,7 @@ use crate::txn::Record;
 /// All entries of one record.
 pub(crate) struct Entries {
     tail: Vec<u8>,
-    ttl: ItemTtl,
+    mark: Mark,
     charged: u32,
     ordinal: Ordinal,
     log: Template,
@@ -50,7 +50,7 @@ impl Entries {
         let tally = |unit: u8| Template::from(keys::tally(cid, kind, unit, second / width(unit)));
         Entries {
             tail: key.tail().to_vec(),
-            ttl: header.ttl,
+            mark: header.mark(),
             charged: header.charged,
             ordinal: Ordinal::Known(header.ordinal),
             log: Template::from(keys::log(cid, header)),
@@ -82,7 +82,7 @@ impl Entries {
         };
         Entries {
             tail: key.tail().to_vec(),
-            ttl: record.ttl,
+            mark: record.mark(),
             charged: record.charged,
             ordinal: record.ordinal,
             log: keys::log_next(cid, record.ttl, record.index),
@@ -96,11 +96,7 @@ impl Entries {
     /// A value that begins with the mark, whose write time the commit fills.
     fn marked(&self) -> Template {
         let mut bytes = Vec::with_capacity(MARK_BYTES + 12 + self.tail.len());
-        Mark {
-            ttl: self.ttl,
-            written: Secs(0),
-        }
-        .write(&mut bytes);
+        self.mark.write(&mut bytes);
         Template {
             bytes,
             fills: vec![(MARK_WRITTEN_AT as u32, Fill::Seconds { plus: 0, unit: 1 })],
@@ -234,21 +230,12 @@ pub(crate) fn unique_key(
     keys::unique(collection.cid, constraint, partition, &values)
 }
 
-/// The item that a unique entry names.
-pub(crate) fn unique_holder(cid: CollectionId, entry: &[u8]) -> Result<ItemKey> {
-    let tail = entry
-        .get(MARK_BYTES + 8..)
+/// The creation ordinal and the key of the item that a unique entry names; they stand behind its mark.
+pub(crate) fn unique_holder(cid: CollectionId, rest: &[u8]) -> Result<(u64, ItemKey)> {
+    let (ordinal, tail) = rest
+        .split_first_chunk::<8>()
         .ok_or_else(|| StoreError::Corrupt("a unique entry is too short".into()))?;
-    Ok(ItemKey::from_tail(cid, tail))
-}
-
-/// The creation ordinal of the item that a unique entry names.
-pub(crate) fn unique_ordinal(entry: &[u8]) -> Result<u64> {
-    entry
-        .get(MARK_BYTES..)
-        .and_then(|rest| rest.first_chunk::<8>())
-        .map(|bytes| u64::from_be_bytes(*bytes))
-        .ok_or_else(|| StoreError::Corrupt("a unique entry is too short".into()))
+    Ok((u64::from_be_bytes(*ordinal), ItemKey::from_tail(cid, tail)))
 }
 
 /// The index keys of a document without their ordinal, sorted.

@@ -2,12 +2,12 @@
 //!
 //! | space | key | value |
 //! |---|---|---|
-//! | Items | cid 4, epk, partition key, id | header 40, BSON body |
-//! | Log | cid 4, class 1, lsn 8, index in batch 2 | mark 13, charged 4, item tail |
-//! | Due | cid 4, expiry second 8, ordinal 8 | mark 13, item tail |
-//! | Order | cid 4, ordinal 8 | mark 13, item tail |
-//! | Index | cid 4, generation 4, path 8, value, ordinal 8 | mark 13, item tail |
-//! | Unique | cid 4, constraint 1, partition key, values | mark 13, ordinal 8, item tail |
+//! | Items | cid 4, epk, partition key, id | header, BSON body |
+//! | Log | cid 4, class 1, lsn 8, index in batch 2 | mark, charged 4, item tail |
+//! | Due | cid 4, expiry second 8, ordinal 8 | mark, item tail |
+//! | Order | cid 4, ordinal 8 | mark, item tail |
+//! | Index | cid 4, generation 4, path 8, value, ordinal 8 | mark, item tail |
+//! | Unique | cid 4, constraint 1, partition key, values | mark, ordinal 8, item tail |
 //! | Tally | cid 4, kind 1, unit 1, bucket 8 | items 8, bytes 8 |
 //! | Meta | a letter and the address of a catalog record | lsn 8, second 8, BSON |
 //!
@@ -148,6 +148,12 @@ pub fn log(cid: CollectionId, header: &Header) -> Vec<u8> {
 
 /// Where the commit's lsn begins in the key of a log entry: behind the collection and the class.
 pub const LOG_PLACE_AT: usize = 5;
+
+/// The item's tail in a log entry, of which the mark is already read: the charged size stands before it.
+#[must_use]
+pub fn log_tail(rest: &[u8]) -> &[u8] {
+    rest.get(4..).unwrap_or_default()
+}
 
 /// Prefix of one class of a collection's log.
 #[must_use]

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{MARK_BYTES, Mark, Millis};
+use lapsedb_record::{Mark, Millis};
 
 use crate::Store;
 use crate::catalog::Collection;
@@ -120,10 +120,8 @@ async fn dead_keys(
             bytes_max: usize::MAX,
         };
         for (_, value) in view.snapshot.scan(scan).await?.rows {
-            dead.push(ItemKey::from_tail(
-                cid,
-                value.get(MARK_BYTES..).unwrap_or_default(),
-            ));
+            let (_, tail) = Mark::split(&value)?;
+            dead.push(ItemKey::from_tail(cid, tail));
         }
     }
     if let Some(cut) = collection.policy.dead_written(horizon)
@@ -132,13 +130,11 @@ async fn dead_keys(
         let mut scan = Scan::prefix(Space::Log, &keys::log_prefix(cid, 0));
         scan.rows_max = room - dead.len();
         for (_, value) in view.snapshot.scan(scan).await?.rows {
-            if Mark::read(&value)?.written > cut {
+            let (mark, rest) = Mark::split(&value)?;
+            if mark.written > cut {
                 break;
             }
-            dead.push(ItemKey::from_tail(
-                cid,
-                value.get(MARK_BYTES + 4..).unwrap_or_default(),
-            ));
+            dead.push(ItemKey::from_tail(cid, keys::log_tail(rest)));
         }
     }
     Ok(dead)

@@ -47,7 +47,7 @@ impl View {
                     items: 1,
                     bytes: i64::from(header.charged),
                 };
-                let side = if lens.is_live(header.ttl, header.written) {
+                let side = if lens.is_live(&header.mark()) {
                     &mut live
                 } else {
                     &mut expired

@@ -10,14 +10,14 @@ use bytes::Bytes;
 use lapsedb_kv::{Batch, Committed, Engine, Expect, Fill, Snapshot, Space, Template, ordinal};
 use lapsedb_record::header::{LSN_AT, ORDINAL_AT, WRITTEN_AT};
 use lapsedb_record::{
-    Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Stored,
+    Dates, Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Stored,
 };
 use lapsedb_value::{Object, bson};
 
 use crate::Store;
 use crate::catalog::Collection;
 use crate::entries::{
-    Entries, index_stems, put_entries, remove_entries, unique_holder, unique_key, unique_ordinal,
+    Entries, index_stems, put_entries, remove_entries, unique_holder, unique_key,
 };
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey, MetaKind, Ordinal};
@@ -167,7 +167,7 @@ impl<'a> Txn<'a> {
             (After::Same, Some(before)) => match before.stored.clone().reveal(&self.lens)? {
                 Some(live) => Ok(Some(Found {
                     document: bson::read_document(live.body())?,
-                    header: Some(before.header),
+                    header: Some(before.header.clone()),
                 })),
                 None => Ok(None),
             },
@@ -334,20 +334,16 @@ impl<'a> Txn<'a> {
                 None
             }
             Some(bytes) => {
-                let head = bytes
-                    .as_ref()
-                    .get(..HEADER_BYTES)
-                    .unwrap_or_default()
-                    .to_vec();
-                self.batch
-                    .check(Space::Items, key.as_bytes(), Expect::StartsWith(head));
-                let stored = Stored::new(bytes.into());
+                let bytes: Bytes = bytes.into();
+                let stored = Stored::new(bytes.clone());
                 let header = stored.header()?;
-                let live = self.lens.is_live(header.ttl, header.written);
+                let head = bytes.get(..header.length()).unwrap_or_default();
+                let expect = Expect::StartsWith(head.to_vec());
+                self.batch.check(Space::Items, key.as_bytes(), expect);
+                let mark = header.mark();
+                let live = self.lens.is_live(&mark);
                 if live {
-                    self.ends = self
-                        .ends
-                        .earlier(self.lens.expiry(header.ttl, header.written));
+                    self.ends = self.ends.earlier(self.lens.expiry(&mark));
                 }
                 Some(Before {
                     header,
@@ -382,8 +378,8 @@ impl<'a> Txn<'a> {
                 continue;
             };
             let entry = entry.as_ref();
-            let mark = Mark::read(entry)?;
-            let holder = unique_holder(self.collection.cid, entry)?;
+            let (mark, rest) = Mark::split(entry)?;
+            let (_, holder) = unique_holder(self.collection.cid, rest)?;
             if mark.is_live(&self.lens) && !self.gives_up(own, &holder) {
                 return Ok(Err(Refused::UniqueKey));
             }
@@ -457,7 +453,7 @@ impl<'a> Txn<'a> {
                     Some(before) if !fresh => Ordinal::Known(before.header.ordinal),
                     Some(_) | None => Ordinal::New(index),
                 };
-                let record = Record::new(ttl, index, ordinal, &body);
+                let record = Record::new(ttl, Dates::new(), index, ordinal, &body);
                 let entries = Entries::of_new(
                     &self.collection,
                     &key,
@@ -479,7 +475,8 @@ impl<'a> Txn<'a> {
             let Some(entry) = self.view.snapshot.get(Space::Unique, &key).await? else {
                 continue;
             };
-            if unique_ordinal(entry.as_ref())? == ordinal {
+            let (_, rest) = Mark::split(entry.as_ref())?;
+            if unique_holder(self.collection.cid, rest)?.0 == ordinal {
                 self.batch.check(
                     Space::Unique,
                     key.as_slice(),
@@ -506,11 +503,12 @@ pub(crate) struct Record {
     pub(crate) index: u16,
     pub(crate) ordinal: Ordinal,
     pub(crate) charged: u32,
+    dates: Dates,
     bytes: Vec<u8>,
 }
 
 impl Record {
-    fn new(ttl: ItemTtl, index: u16, ordinal: Ordinal, body: &[u8]) -> Record {
+    fn new(ttl: ItemTtl, dates: Dates, index: u16, ordinal: Ordinal, body: &[u8]) -> Record {
         let known = match ordinal {
             Ordinal::Known(ordinal) => ordinal,
             Ordinal::New(_) => 0,
@@ -523,6 +521,7 @@ impl Record {
             lsn: 0,
             ordinal: known,
             charged,
+            dates,
         };
         let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
         header.write(body, &mut bytes);
@@ -531,7 +530,17 @@ impl Record {
             index,
             ordinal,
             charged,
+            dates: header.dates,
             bytes,
+        }
+    }
+
+    /// The mark of its entries, whose write time the commit fills.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            ttl: self.ttl,
+            written: Secs(0),
+            dates: self.dates.clone(),
         }
     }
 

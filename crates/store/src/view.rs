@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lapsedb_kv::{AnyEngine, Engine, Scan, Snapshot, Space};
-use lapsedb_record::{Lens, Live, MARK_BYTES, Mark, Millis, Stored};
+use lapsedb_record::{DateRules, Lens, Live, Mark, Millis, Stored};
 
 use crate::catalog::{Catalog, Collection, MetaRecord};
 use lapsedb_value::Value;
 
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 use crate::index::encode::{self, PathId};
 use crate::keys::{self, ItemKey};
 use crate::partition_key::{EpkRange, PartitionKey, epk_bytes};
@@ -191,6 +191,7 @@ impl View {
     pub fn lens(&self, collection: &Collection) -> Lens {
         Lens {
             policy: collection.policy,
+            dates: DateRules::default(),
             now: self.now,
         }
     }
@@ -218,14 +219,9 @@ impl View {
         else {
             return Ok(None);
         };
-        let entry = entry.as_ref();
-        if !Mark::read(entry)?.is_live(&self.lens(collection)) {
-            return Ok(None);
-        }
-        let tail = entry
-            .get(MARK_BYTES..)
-            .ok_or_else(|| StoreError::Corrupt("an order entry is too short".into()))?;
-        Ok(Some(ItemKey::from_tail(collection.cid, tail)))
+        let (mark, tail) = Mark::split(entry.as_ref())?;
+        let live = mark.is_live(&self.lens(collection));
+        Ok(live.then(|| ItemKey::from_tail(collection.cid, tail)))
     }
 
     /// Living items of a range, from its beginning or from where an earlier scan ended.
@@ -395,13 +391,11 @@ impl Walk<'_> {
                 .reveal(&self.lens)?
                 .map(|item| (key, item)));
         }
-        if !Mark::read(&value)?.is_live(&self.lens) {
+        let (mark, tail) = Mark::split(&value)?;
+        if !mark.is_live(&self.lens) {
             return Ok(None);
         }
-        let key = ItemKey::from_tail(
-            self.collection.cid,
-            value.get(MARK_BYTES..).unwrap_or_default(),
-        );
+        let key = ItemKey::from_tail(self.collection.cid, tail);
         let Some(bytes) = self.view.snapshot.get(Space::Items, key.as_bytes()).await? else {
             return Ok(None);
         };

@@ -279,11 +279,14 @@ fn may_write(who: &Who, txn: &Txn<'_>, partition: &PartitionKey, found: &Found) 
 }
 
 fn ordinal(found: &Found) -> u64 {
-    found.header.map_or(0, |header: Header| header.ordinal)
+    found
+        .header
+        .as_ref()
+        .map_or(0, |header: &Header| header.ordinal)
 }
 
 fn size(found: &Found) -> usize {
-    found.header.map_or(1, |header| {
+    found.header.as_ref().map_or(1, |header| {
         usize::try_from(header.charged).unwrap_or(usize::MAX)
     })
 }

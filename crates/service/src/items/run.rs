@@ -188,7 +188,7 @@ fn finish(applied: Applied, done: &Done, again: bool) -> Result<OpDone> {
         (Outcome::Created | Outcome::Ok, Some(item), _) => Some(item),
         (Outcome::Created | Outcome::Ok, None, Some(document)) if again => done
             .item(&applied.key)?
-            .map(|live| item(*live.header(), &document)),
+            .map(|live| item(live.header().clone(), &document)),
         (Outcome::Created | Outcome::Ok, None, _) => done.item(&applied.key)?.map(shown),
     };
     Ok(OpDone {
@@ -200,7 +200,7 @@ fn finish(applied: Applied, done: &Done, again: bool) -> Result<OpDone> {
 
 fn shown(live: Live<Vec<u8>>) -> Item {
     Item {
-        header: *live.header(),
+        header: live.header().clone(),
         body: Bytes::copy_from_slice(live.body()),
     }
 }
