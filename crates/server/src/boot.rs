@@ -23,6 +23,8 @@ use crate::tls::Identity;
 
 /// How often the clock is judged and the service maintained.
 const TICK_SECONDS: u64 = 1;
+/// Rest between two steps of building an index, in milliseconds.
+const INDEX_PAUSE_MS: u64 = 10;
 /// The store's folder in the data path; the certificate lies beside it.
 const STORE_FOLDER: &str = "store";
 
@@ -87,6 +89,7 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     let background = [
         tokio::spawn(watch_clock(Arc::clone(&service))),
         tokio::spawn(maintain(Arc::clone(&service))),
+        tokio::spawn(build_indexes(Arc::clone(&service))),
     ];
     if let Some(mongo) = &config.mongo {
         tracing::info!(port = mongo.port, "the Mongo door is not in this build");
@@ -165,6 +168,21 @@ async fn maintain(service: Arc<Service>) {
         match service.tick().await {
             Ok(events) => events.into_iter().for_each(tell),
             Err(error) => tracing::error!(error = error.message, "maintenance failed"),
+        }
+    }
+}
+
+/// Has the service build indexes whose policy has changed, a little at a time, so that requests get their turn.
+async fn build_indexes(service: Arc<Service>) {
+    let mut seconds = seconds();
+    loop {
+        match service.build_indexes().await {
+            Ok(true) => tokio::time::sleep(Duration::from_millis(INDEX_PAUSE_MS)).await,
+            Ok(false) => drop(seconds.tick().await),
+            Err(error) => {
+                tracing::error!(error = error.message, "building an index failed");
+                seconds.tick().await;
+            }
         }
     }
 }

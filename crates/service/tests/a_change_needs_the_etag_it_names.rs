@@ -112,7 +112,9 @@ async fn collections_users_permissions_and_scripts() {
         async |when| collections::read(ctx, ("db", "c"), &when, false)
             .await
             .map(|read| read.reply),
-        async |when| collections::replace(ctx, ("db", "c"), &body, &when).await,
+        async |when| collections::replace(ctx, ("db", "c"), &body, &when)
+            .await
+            .map(|replaced| replaced.reply),
         async |when| collections::delete(ctx, ("db", "c"), &when).await
     );
 

@@ -148,6 +148,7 @@ async fn a_changed_index_policy_leaves_the_items() {
     let reply = collections::replace(&bench.ctx, ("one", "c"), &body, &ALWAYS).await;
     let reply = reply.unwrap();
     let mode = reply
+        .reply
         .value
         .get("indexingPolicy")
         .get("indexingMode")

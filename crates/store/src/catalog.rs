@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
 use lapsedb_record::{Policy, Secs, Setting};
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Str, Value, bson};
 
 use crate::error::{Result, StoreError};
+use crate::index::build::Build;
 use crate::index::policy::IndexPolicy;
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::partition_key::PartitionKeyDef;
@@ -20,6 +22,11 @@ use crate::partition_key::PartitionKeyDef;
 const CATALOG_SCAN_ROWS: usize = 1000;
 /// How many bytes one scan step brings.
 const CATALOG_SCAN_BYTES: usize = 8 << 20;
+
+/// The index generation a collection is made with: whole from its first item on. The upper half grows when this program
+/// changes what it writes into an index, so that what older versions have made is built anew; the lower half when a
+/// collection's policy changes.
+pub const FIRST_INDEX_GENERATION: u32 = 1 << 16;
 
 /// The first number that is given to a database, collection or offer.
 const FIRST_NUMBER: u32 = 1;
@@ -103,12 +110,23 @@ pub struct Collection {
     pub index: IndexPolicy,
     /// Grows when the index policy changes: entries of older generations are not read.
     pub index_generation: u32,
+    /// The newest generation in which every item has its entries.
+    pub index_ready_generation: u32,
     /// Paths of each unique key.
     pub unique_keys: Vec<Vec<Path>>,
     /// The TTL setting with its burials.
     pub policy: Policy,
     /// What the Mongo door keeps of a collection that was made through it; none for all others.
     pub mongo: Option<Arc<Object>>,
+}
+
+impl Collection {
+    /// Whether every item has its entries in the index, so that a query may rely on it. False from a change of the
+    /// index policy on until the index has been built for the items that were there.
+    #[must_use]
+    pub const fn index_is_whole(&self) -> bool {
+        self.index_ready_generation == self.index_generation
+    }
 }
 
 /// Provisioned throughput of a collection or a database.
@@ -239,8 +257,13 @@ impl Catalog {
                 .insert(database.number, Arc::clone(&database));
             catalog.databases.insert(database.id.clone(), database);
         }
+        let builds = index_builds(snapshot).await?;
         for record in scan_all(snapshot, keys::meta_all(MetaKind::Collection)).await? {
-            let collection = Arc::new(collection_of(&record)?);
+            let mut collection = collection_of(&record)?;
+            if let Some(generation) = builds.get(&collection.cid) {
+                collection.index_ready_generation = *generation;
+            }
+            let collection = Arc::new(collection);
             catalog
                 .collections_by_number
                 .insert(collection.cid, Arc::clone(&collection));
@@ -256,6 +279,19 @@ impl Catalog {
         }
         Ok(catalog)
     }
+}
+
+/// The generation of each collection whose index has been built, but for those that were whole from the beginning.
+async fn index_builds(snapshot: &impl Snapshot) -> Result<HashMap<CollectionId, u32>> {
+    let mut builds = HashMap::new();
+    let prefix = keys::meta_all(MetaKind::IndexBuild);
+    for (key, record) in scan_keyed(snapshot, prefix).await? {
+        let build = Build::read(&record)?;
+        if let Some(number) = key.last_chunk::<4>().filter(|_| build.whole) {
+            builds.insert(CollectionId(u32::from_be_bytes(*number)), build.generation);
+        }
+    }
+    Ok(builds)
 }
 
 /// The epoch a snapshot stands at; a store without a catalog yet is at 0.
@@ -277,6 +313,12 @@ async fn next_number(snapshot: &impl Snapshot) -> Result<u32> {
 
 /// All records under a prefix.
 pub(crate) async fn scan_all(snapshot: &impl Snapshot, prefix: Vec<u8>) -> Result<Vec<MetaRecord>> {
+    let keyed = scan_keyed(snapshot, prefix).await?;
+    Ok(keyed.into_iter().map(|(_, record)| record).collect())
+}
+
+/// All records under a prefix, with their keys.
+async fn scan_keyed(snapshot: &impl Snapshot, prefix: Vec<u8>) -> Result<Vec<(Bytes, MetaRecord)>> {
     let to = lapsedb_kv::prefix_end(&prefix);
     let mut from = prefix;
     let mut records = Vec::new();
@@ -291,8 +333,8 @@ pub(crate) async fn scan_all(snapshot: &impl Snapshot, prefix: Vec<u8>) -> Resul
                 bytes_max: CATALOG_SCAN_BYTES,
             })
             .await?;
-        for (_, value) in &page.rows {
-            records.push(MetaRecord::read(value)?);
+        for (key, value) in &page.rows {
+            records.push((key.clone(), MetaRecord::read(value)?));
         }
         match page.rows.last() {
             Some((key, _)) if page.more => {
@@ -386,6 +428,7 @@ fn collection_of(record: &MetaRecord) -> Result<Collection> {
         partition_key,
         index,
         index_generation: record.number("indexGeneration")?,
+        index_ready_generation: FIRST_INDEX_GENERATION,
         policy: policy_of(&record.body).ok_or_else(|| bad("TTL policy"))?,
         mongo: record
             .body

@@ -4,11 +4,11 @@
 use lapsedb_kv::{Batch, Fill, Space, Template};
 use lapsedb_record::mark::MARK_WRITTEN_AT;
 use lapsedb_record::{Header, ItemTtl, MARK_BYTES, Mark, Secs};
-use lapsedb_value::path::{Path, Segment};
 use lapsedb_value::{Object, Value};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
+use crate::index::composite::{self, value_at};
 use crate::index::encode;
 use crate::index::shape::shape_term;
 use crate::keys::{self, CollectionId, ItemKey, Ordinal, TALLY_UNITS, TallyKind};
@@ -150,6 +150,23 @@ pub(crate) fn put_entries(batch: &mut Batch, collection: &Collection, new: &Entr
     }
 }
 
+/// Writes the index entries of a stored record.
+pub(crate) fn put_index_entries(
+    batch: &mut Batch,
+    collection: &Collection,
+    key: &ItemKey,
+    header: &Header,
+    document: &Object,
+) {
+    let mut value = Vec::with_capacity(MARK_BYTES + key.tail().len());
+    header.mark().write(&mut value);
+    value.extend_from_slice(key.tail());
+    for stem in index_stems(collection, document) {
+        let key = Ordinal::Known(header.ordinal).append(Template::from(stem));
+        batch.put(Space::Index, key, Template::from(value.as_slice()));
+    }
+}
+
 /// Removes the entries of a record that the new one will not overwrite.
 pub(crate) fn remove_entries(
     batch: &mut Batch,
@@ -242,28 +259,14 @@ pub(crate) fn unique_holder(cid: CollectionId, rest: &[u8]) -> Result<(u64, Item
 pub(crate) fn index_stems(collection: &Collection, document: &Object) -> Vec<Vec<u8>> {
     let terms = encode::terms(&collection.index, document);
     let shape = shape_term(&collection.index, document);
+    let composites = composite::terms(&collection.index, document);
     let mut stems: Vec<_> = terms
         .iter()
         .chain(&shape)
+        .chain(&composites)
         .map(|term| keys::index_stem(collection, term.path, &term.bytes))
         .collect();
     stems.sort_unstable();
     stems.dedup();
     stems
-}
-
-/// The value at a path of members; undefined if there is none.
-fn value_at<'a>(document: &'a Object, path: &Path) -> &'a Value {
-    let mut segments = path.segments().iter();
-    let mut value = match segments.next() {
-        Some(Segment::Member(name)) => document.get(name).unwrap_or(Value::undefined()),
-        Some(Segment::Elements) | None => return Value::undefined(),
-    };
-    for segment in segments {
-        value = match segment {
-            Segment::Member(name) => value.get(name),
-            Segment::Elements => Value::undefined(),
-        };
-    }
-    value
 }

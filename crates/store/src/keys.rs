@@ -13,7 +13,7 @@
 //!
 //! "Item tail" is the item key after its cid. All integers are big-endian, so that bytes sort as numbers do.
 
-use lapsedb_kv::{Fill, Template, prefix_end};
+use lapsedb_kv::{Fill, Stamp, Template, ordinal, prefix_end};
 use lapsedb_record::{Header, ItemTtl, Secs};
 
 use crate::catalog::Collection;
@@ -199,6 +199,12 @@ pub fn order(cid: CollectionId, ordinal: u64) -> Vec<u8> {
     key
 }
 
+/// Where the order entries of items end that commits up to this one have created.
+#[must_use]
+pub fn order_after(cid: CollectionId, lsn: u64) -> Vec<u8> {
+    order(cid, ordinal(Stamp(lsn.saturating_add(1)), 0))
+}
+
 /// Key of the order entry a record will have once committed.
 #[must_use]
 pub fn order_next(cid: CollectionId, ordinal: Ordinal) -> Template {
@@ -327,6 +333,8 @@ pub enum MetaKind {
     Trigger,
     /// A user-defined function.
     UserDefinedFunction,
+    /// How far a collection's index has been built.
+    IndexBuild,
     /// A collection whose data is being dropped.
     Dropping,
 }
@@ -342,6 +350,7 @@ impl MetaKind {
             MetaKind::StoredProcedure => b'S',
             MetaKind::Trigger => b'T',
             MetaKind::UserDefinedFunction => b'F',
+            MetaKind::IndexBuild => b'I',
             MetaKind::Dropping => b'X',
         }
     }

@@ -87,6 +87,7 @@ impl MetaChange {
     /// Removes a collection's record and, after the commit, all of its data.
     pub fn drop_collection(&mut self, cid: CollectionId) -> &mut MetaChange {
         self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
+        self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
         for kind in [
             MetaKind::StoredProcedure,
             MetaKind::Trigger,
@@ -239,16 +240,6 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the index entries of an older generation.
-    ///
-    /// # Errors
-    /// When the engine fails.
-    pub async fn drop_index(&self, cid: CollectionId, generation: u32) -> Result<()> {
-        let prefix = keys::index_prefix(cid, generation);
-        let end = lapsedb_kv::prefix_end(&prefix);
-        Ok(self.engine.drop_range(Space::Index, &prefix, &end).await?)
-    }
-
     /// Makes the clock's present value durable: a moved virtual clock must survive, and so must what readers have seen.
     ///
     /// # Errors
@@ -277,7 +268,7 @@ impl Store {
 }
 
 /// A catalog record's value: the commit fills in lsn and second.
-fn meta_value(body: &Object) -> Template {
+pub(crate) fn meta_value(body: &Object) -> Template {
     let mut value = Template::with_capacity(256);
     value
         .fill(Fill::Stamp)

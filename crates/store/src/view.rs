@@ -55,7 +55,13 @@ impl Span {
     /// The span of the index entries with one value at a path.
     #[must_use]
     pub fn of_value(collection: &Collection, path: PathId, value: &Value) -> Span {
-        let from = keys::index_stem(collection, path.0, &encode::value_bytes(value));
+        Span::of_prefix(collection, path, &encode::value_bytes(value))
+    }
+
+    /// The span of the index entries at a path whose values begin with these bytes; of all of them, if there are none.
+    #[must_use]
+    pub fn of_prefix(collection: &Collection, path: PathId, bytes: &[u8]) -> Span {
+        let from = keys::index_stem(collection, path.0, bytes);
         let to = lapsedb_kv::prefix_end(&from);
         Span { from, to }
     }

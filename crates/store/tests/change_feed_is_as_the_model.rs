@@ -180,7 +180,7 @@ impl<'a> Bench<'a> {
                 .as_object()
                 .unwrap()
                 .clone(),
-            index_generation: 1,
+            index_generation: lapsedb_store::catalog::FIRST_INDEX_GENERATION,
             policy,
             mongo: None,
         }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use lapsedb_kv::{EngineKind, Scan, Snapshot, Space};
 use lapsedb_record::{Millis, Secs, Setting};
-use lapsedb_store::catalog::{CollectionBody, database_body};
+use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
+use lapsedb_store::index::composite::composite_id;
 use lapsedb_store::index::encode::PathId;
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::PartitionKey;
@@ -86,6 +87,8 @@ struct Bench<'a> {
     home: &'a mut Home,
     cid: CollectionId,
     definition: Object,
+    /// How often the index policy has changed.
+    reindexed: u32,
     model: Model,
 }
 
@@ -93,8 +96,7 @@ impl<'a> Bench<'a> {
     async fn new(home: &'a mut Home) -> Bench<'a> {
         let definition = object(
             r#"{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},
-                "indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],
-                "excludedPaths":[{"path":"/\"_etag\"/?"}]},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/email"]}]}}"#,
+                "uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/email"]}]}}"#,
         );
         let view = home.store().view().await.unwrap();
         let number = view.catalog().next;
@@ -110,6 +112,7 @@ impl<'a> Bench<'a> {
             home,
             cid,
             definition,
+            reindexed: 0,
             model: Model::new(Setting::OnWithDefault(Secs(5)), view.now().secs().0),
         };
         change.put(
@@ -122,13 +125,30 @@ impl<'a> Bench<'a> {
         bench
     }
 
+    /// The definition with the index policy whose turn it is.
+    fn document(&self) -> Object {
+        let policy = match self.reindexed % 3 {
+            0 => {
+                r#"{"includedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/email"},{"path":"/note","order":"descending"}]]}"#
+            }
+            1 => {
+                r#"{"includedPaths":[{"path":"/email/?"}],"excludedPaths":[{"path":"/*"}],
+                    "compositeIndexes":[[{"path":"/email"},{"path":"/note","order":"descending"}]]}"#
+            }
+            _ => r#"{"indexingMode":"none","automatic":false}"#,
+        };
+        let mut document = self.definition.clone();
+        document.push("indexingPolicy", Value::Object(object(policy)));
+        document
+    }
+
     fn body(&self, policy: lapsedb_record::Policy) -> Object {
         CollectionBody {
             cid: self.cid,
             database: 1,
             id: &format!("c{}", self.cid.0),
-            document: self.definition.clone(),
-            index_generation: 1,
+            document: self.document(),
+            index_generation: FIRST_INDEX_GENERATION + self.reindexed,
             policy,
             mongo: None,
         }
@@ -180,9 +200,30 @@ impl<'a> Bench<'a> {
             }
             Step::Purge { grace_ms } => self.purge(*grace_ms).await?,
             Step::Forecast(width, buckets) => self.forecast(*width, *buckets).await?,
+            Step::Reindex => self.reindex().await,
+            Step::Build(items) => {
+                let store = self.home.store();
+                store.build_index(self.cid, *items).await.unwrap();
+            }
             Step::Restart => self.restart().await,
         }
         self.compare().await
+    }
+
+    /// Changes the index policy.
+    async fn reindex(&mut self) {
+        self.reindexed += 1;
+        let (view, collection) = self.look().await;
+        let mut change = MetaChange::default();
+        change.put(
+            keys::meta_numbered(MetaKind::Collection, self.cid.0),
+            self.body(collection.policy),
+        );
+        let store = self.home.store();
+        store.change_catalog(&view, change).await.unwrap();
+        // The grace begins anew, as with every change of the definition.
+        let now = self.now();
+        self.model.change(self.model.setting, now);
     }
 
     async fn restart(&mut self) {
@@ -412,6 +453,12 @@ impl<'a> Bench<'a> {
     async fn compare_index(&self) -> Result<(), TestCaseError> {
         let (view, collection) = self.look().await;
         let collection = &collection;
+        let progress = view.index_progress(collection).await.unwrap();
+        prop_assert_eq!(collection.index_is_whole(), progress == 100);
+        if progress < 100 || !collection.index.is_complete() {
+            return Ok(());
+        }
+        self.compare_composite().await?;
         let path = PathId::of(&Path::parse_pointer("/email").unwrap());
         let limits = ScanLimits {
             items_max: 1000,
@@ -433,6 +480,28 @@ impl<'a> Bench<'a> {
                 .collect();
             prop_assert_eq!(found, expected, "index entries of {}", email);
         }
+        Ok(())
+    }
+
+    /// A composite index has one entry of every living item, in the order its policy says.
+    async fn compare_composite(&self) -> Result<(), TestCaseError> {
+        let (view, collection) = self.look().await;
+        let composite = composite_id(&collection.index.composites[0]);
+        let spans = [Span::of_prefix(&collection, composite, &[])];
+        let limits = ScanLimits {
+            items_max: 1000,
+            bytes_max: 1 << 20,
+        };
+        let page = view.scan_index(&collection, &spans, None, limits);
+        let found: Vec<_> = page.await.unwrap().items;
+        let found: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
+        let mut expected = self.model.living();
+        expected.sort_by_key(|item| (item.email, std::cmp::Reverse(item.note.clone())));
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|item| Self::key(&collection, item.partition, item.id).0)
+            .collect();
+        prop_assert_eq!(found, expected, "composite entries");
         Ok(())
     }
 
@@ -474,6 +543,8 @@ impl<'a> Bench<'a> {
                 .await?;
         }
         prop_assert!(self.model.items.is_empty());
+        let store = self.home.store();
+        prop_assert!(store.build_index(self.cid, u64::MAX).await.unwrap());
         self.compare().await
     }
 }

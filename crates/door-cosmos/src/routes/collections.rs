@@ -55,7 +55,7 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
                 body.push("statistics", statistics(usage));
             }
             let mut answer = resource::answer(&read.reply);
-            answer.set_number(headers::INDEX_PROGRESS, 100);
+            answer.set_number(headers::INDEX_PROGRESS, read.index_progress.into());
             if let Some(usage) = read.usage.as_ref().filter(|_| with_usage) {
                 answer.set(headers::RESOURCE_QUOTA, &quota_text());
                 answer.set(headers::RESOURCE_USAGE, &usage_text(usage));
@@ -64,9 +64,9 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         }
         Method::PUT => {
             let body = call.value()?;
-            let reply = collections::replace(&call.ctx, at, &body, &conditions).await?;
-            let mut answer = resource::answer(&reply);
-            answer.set_number(headers::INDEX_PROGRESS, 100);
+            let replaced = collections::replace(&call.ctx, at, &body, &conditions).await?;
+            let mut answer = resource::answer(&replaced.reply);
+            answer.set_number(headers::INDEX_PROGRESS, replaced.index_progress.into());
             Ok(answer)
         }
         Method::DELETE => {

@@ -1,14 +1,14 @@
 //! Makes a collection.
 
 use lapsedb_record::Policy;
-use lapsedb_store::catalog::{CollectionBody, offer_body};
+use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, offer_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::{CHILD_OF_DATABASE_MAX, OFFER_MAX};
 use lapsedb_store::{Catalog, Collection, CollectionId, Database, MetaChange};
 use lapsedb_value::Value;
 
 use crate::attempts::{Attempts, Numbers};
-use crate::collections::{Definition, FIRST_GENERATION, setting_of};
+use crate::collections::{Definition, setting_of};
 use crate::ctx::{Ctx, find_database};
 use crate::error::{Error, Result};
 use crate::limits::{COLLECTIONS_MAX, SHARED_COLLECTIONS_MAX};
@@ -46,7 +46,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
             database: database.number,
             id: &definition.id,
             document: definition.document.clone(),
-            index_generation: FIRST_GENERATION,
+            index_generation: FIRST_INDEX_GENERATION,
             policy,
             mongo: None,
         };
@@ -72,7 +72,8 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
                 document: definition.document,
                 partition_key: definition.partition_key,
                 index: definition.index,
-                index_generation: FIRST_GENERATION,
+                index_generation: FIRST_INDEX_GENERATION,
+                index_ready_generation: FIRST_INDEX_GENERATION,
                 unique_keys: definition.unique_keys,
                 policy,
                 mongo: None,

@@ -4,6 +4,7 @@ mod conflicts;
 mod create;
 pub mod definition;
 mod delete;
+pub(crate) mod index;
 mod list;
 mod ranges;
 mod read;
@@ -22,9 +23,6 @@ pub use read::{CollectionRead, CollectionUsage, read};
 pub use replace::replace;
 
 use crate::error::Error;
-
-/// The index generation a collection is made with: whole from its first item on. Those that began with 1 have no shapes.
-pub(crate) const FIRST_GENERATION: u32 = 1 << 16;
 
 impl From<definition::Invalid> for Error {
     fn from(invalid: definition::Invalid) -> Error {

@@ -14,6 +14,8 @@ pub struct CollectionRead {
     pub reply: Reply,
     /// What it holds.
     pub usage: Option<CollectionUsage>,
+    /// How far its index has been built for a changed policy: 100 when it is whole.
+    pub index_progress: u8,
 }
 
 /// How much a collection holds at the instant of the request.
@@ -59,5 +61,6 @@ pub async fn read(
     Ok(CollectionRead {
         reply: Reply::read(&view, conditions, owner, collection.lsn, value),
         usage,
+        index_progress: view.index_progress(&collection).await?,
     })
 }

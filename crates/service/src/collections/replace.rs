@@ -7,7 +7,7 @@ use lapsedb_store::{Collection, MetaChange, View};
 use lapsedb_value::{Object, Value, order};
 
 use crate::attempts::Attempts;
-use crate::collections::{Definition, setting_of};
+use crate::collections::{CollectionRead, Definition, index, setting_of};
 use crate::ctx::{Ctx, find_collection, find_database};
 use crate::error::{Error, Result};
 use crate::reply::{Conditions, Outcome, Owner, Reply};
@@ -16,7 +16,8 @@ use crate::resource;
 /// Replaces a collection's definition by another: what the body leaves out is taken away, but for the partition key and
 /// the unique keys, which cannot be changed.
 ///
-/// A changed TTL acts on all items at once, and what had expired before stays so.
+/// A changed TTL acts on all items at once, and what had expired before stays so. A changed index policy begins a new
+/// index, which is built in the background if there is much to do.
 ///
 /// # Errors
 /// When the collection is not there or not as the client knows it, the definition is not allowed, or who asks may not.
@@ -25,7 +26,7 @@ pub async fn replace(
     (db, coll): (&str, &str),
     body: &Value,
     conditions: &Conditions,
-) -> Result<Reply> {
+) -> Result<CollectionRead> {
     ctx.who.may_administer()?;
     let mut attempts = Attempts::default();
     loop {
@@ -50,13 +51,10 @@ pub async fn replace(
             record.into_object(),
         );
         if let Some(done) = attempts.commit(ctx, &view, change).await? {
-            if new.index_generation != old.index_generation {
-                let store = ctx.service().store();
-                // The change stands whether or not this succeeds; entries that stay are never read.
-                if let Err(error) = store.drop_index(old.cid, old.index_generation).await {
-                    tracing::warn!(collection = %new.id, %error, "an older index stays on disk");
-                }
-            }
+            let index_progress = match new.index_is_whole() {
+                true => 100,
+                false => index::begin(ctx.service(), &new).await,
+            };
             let new = Collection {
                 lsn: done.lsn,
                 written: done.now.secs(),
@@ -64,7 +62,12 @@ pub async fn replace(
             };
             let value = resource::collection_value(&new);
             let owner = Owner::database(&database);
-            return Ok(Reply::written(Outcome::Replaced, &done, owner, value));
+            let reply = Reply::written(Outcome::Replaced, &done, owner, value);
+            return Ok(CollectionRead {
+                reply,
+                usage: None,
+                index_progress,
+            });
         }
     }
 }
@@ -95,6 +98,7 @@ fn replaced(
         partition_key: definition.partition_key,
         index: definition.index,
         index_generation: old.index_generation + u32::from(!same_index),
+        index_ready_generation: old.index_ready_generation,
         unique_keys: definition.unique_keys,
         policy,
         mongo: old.mongo.clone(),

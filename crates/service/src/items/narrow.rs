@@ -8,7 +8,6 @@ use lapsedb_store::{Collection, ItemKey, ItemPage, ItemRange, ScanLimits, Span, 
 use lapsedb_value::Value;
 use lapsedb_value::path::{Path, Segment};
 
-use crate::collections::FIRST_GENERATION;
 use crate::error::Result;
 use crate::resource::SYSTEM_PROPERTIES;
 
@@ -76,7 +75,7 @@ fn by_partition(bound: &Bound, collection: &Collection) -> Option<Source> {
 /// The items that have, at some indexed path, a value that the filter demands there.
 fn by_index(bound: &Bound, collection: &Collection) -> Option<Source> {
     // A later generation begins empty, and is not whole until it has been built for the items that were there.
-    if collection.index_generation != FIRST_GENERATION {
+    if !collection.index_is_whole() {
         return None;
     }
     let filter = bound.query().filter.as_ref()?;

@@ -65,7 +65,9 @@ impl Bench {
     }
 
     pub async fn set_ttl(&self, db: &str, id: &str, default_ttl: Option<i64>) -> Result<Reply> {
-        collections::replace(&self.ctx, (db, id), &definition(id, default_ttl), &ALWAYS).await
+        let body = definition(id, default_ttl);
+        let replaced = collections::replace(&self.ctx, (db, id), &body, &ALWAYS).await?;
+        Ok(replaced.reply)
     }
 }
 

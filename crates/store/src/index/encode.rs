@@ -81,6 +81,16 @@ impl PathId {
     pub fn elements(self) -> PathId {
         PathId(fnv(self.0, &[0xFE]))
     }
+
+    /// The beginning of a composite index's number, see [`super::composite`]; its byte occurs in no path.
+    pub(super) fn composite(self) -> PathId {
+        PathId(fnv(self.0, &[0xFD]))
+    }
+
+    /// The beginning of one path of a composite index, with its direction.
+    pub(super) fn part(self, descending: bool) -> PathId {
+        PathId(fnv(self.0, &[if descending { 0xFB } else { 0xFC }]))
+    }
 }
 
 const FNV_START: u64 = 0xCBF2_9CE4_8422_2325;

@@ -1,5 +1,7 @@
 //! What of a document is indexed, and under which bytes.
 
+pub(crate) mod build;
+pub mod composite;
 pub mod encode;
 pub mod order;
 pub mod policy;

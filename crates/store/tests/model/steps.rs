@@ -37,6 +37,10 @@ pub enum Step {
         grace_ms: u64,
     },
     Forecast(Width, u64),
+    /// The index policy changes.
+    Reindex,
+    /// Entries of the new index are written for so many items.
+    Build(u64),
     /// Closes the store and opens it again, where it is on disk.
     Restart,
 }
@@ -120,6 +124,8 @@ pub fn any_step() -> impl Strategy<Value = Step> {
         20 => Just(Step::NextSecond),
         10 => grace.prop_map(|grace_ms| Step::Purge { grace_ms }),
         10 => (width, 1..50_u64).prop_map(|(width, buckets)| Step::Forecast(width, buckets)),
+        4 => Just(Step::Reindex),
+        10 => (1..6_u64).prop_map(Step::Build),
         1 => Just(Step::Restart),
     ]
 }
