@@ -2,6 +2,9 @@
 
 pub(crate) mod build;
 pub mod composite;
+pub mod bson_key;
+#[cfg(test)]
+mod bson_key_tests;
 pub mod encode;
 pub mod order;
 pub mod policy;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space, prefix_end};
-use lapsedb_record::{Live, MARK_BYTES, Mark, Stored};
+use lapsedb_record::{Live, Mark, Stored};
 
 use super::encode::PathId;
 use crate::catalog::Collection;
@@ -59,12 +59,11 @@ impl Entry {
         self.key.get(VALUE_AT..end).unwrap_or_default()
     }
 
-    fn read(collection: &Collection, space: Space, key: Bytes, value: &[u8]) -> Result<Entry> {
+    fn read(collection: &Collection, space: Space, key: Bytes, tail: &[u8]) -> Result<Entry> {
         let ordinal = key
             .last_chunk::<ORDINAL_BYTES>()
             .map(|bytes| u64::from_be_bytes(*bytes))
             .ok_or_else(|| StoreError::Corrupt("an index entry is too short".into()))?;
-        let tail = value.get(MARK_BYTES..).unwrap_or_default();
         Ok(Entry {
             in_index: space == Space::Index,
             ordinal,
@@ -163,8 +162,9 @@ impl View {
         for (key, value) in step.rows {
             scan.resume_after(&key);
             page.read += 1;
-            if Mark::read(&value)?.is_live(&lens) {
-                let entry = Entry::read(collection, scan.space, key, &value)?;
+            let (mark, tail) = Mark::split(&value)?;
+            if mark.is_live(&lens) {
+                let entry = Entry::read(collection, scan.space, key, tail)?;
                 page.entries.push(entry);
             }
         }
