@@ -26,6 +26,8 @@ pub enum Fill {
         /// The width of a bucket, in seconds; zero counts as one.
         unit: u64,
     },
+    /// The time of the commit in milliseconds.
+    Millis,
 }
 
 impl Fill {
@@ -37,6 +39,7 @@ impl Fill {
             Fill::Seconds { plus, unit } => {
                 (now / MILLIS_PER_SECOND).saturating_add(plus) / unit.max(1)
             }
+            Fill::Millis => now,
         }
     }
 }
@@ -103,7 +106,7 @@ impl Template {
                         "ordinal {index} is beyond {ORDINALS_MAX} per commit"
                     )));
                 }
-                Fill::Stamp | Fill::Ordinal(_) | Fill::Seconds { .. } => {}
+                Fill::Stamp | Fill::Ordinal(_) | Fill::Seconds { .. } | Fill::Millis => {}
             }
         }
         Ok(())
@@ -205,6 +208,8 @@ pub struct Batch {
     pub checks: Vec<Check>,
     /// The time of commit must be before this.
     pub not_after: Option<Millis>,
+    /// No snapshot is taken at a later time than the commit's before the batch is visible.
+    pub holds_readers: bool,
     /// Applied in order.
     pub ops: Vec<Op>,
     /// Tells, after a lost answer, whether the batch was committed. Embedded engines ignore it.
@@ -230,6 +235,12 @@ impl Batch {
     /// Demands that the commit happens before `limit`; the least of several limits counts.
     pub fn not_after(&mut self, limit: Millis) -> &mut Batch {
         self.not_after = Some(self.not_after.map_or(limit, |old| old.min(limit)));
+        self
+    }
+
+    /// Makes readers wait for this batch once it is being committed: for what must hold from the very instant of the commit.
+    pub fn hold_readers(&mut self) -> &mut Batch {
+        self.holds_readers = true;
         self
     }
 

@@ -10,6 +10,7 @@
 //! `not_after` of what it is writing before it reads the time, and a reader whose time has reached
 //! it waits for that one write. A reader who came too early to see the notice has read a time that
 //! the sequencer will not undercut, so there the batch is the one that comes too late.
+//! A batch that says something of the very instant of its commit holds all readers for that one write.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -256,7 +257,7 @@ impl<B: Backend> Shared<B> {
     fn commit_group(&self, requests: Vec<Request>) {
         let least = requests
             .iter()
-            .filter_map(|request| request.batch.not_after)
+            .filter_map(|request| notice(&request.batch))
             .min()
             .unwrap_or(NO_LIMIT);
         self.least_limit.store(least, Ordering::SeqCst);
@@ -273,7 +274,7 @@ impl<B: Backend> Shared<B> {
         let mut least_admitted = NO_LIMIT;
         for Request { batch, answer, .. } in requests {
             let writes = !batch.ops.is_empty();
-            let limit = batch.not_after.unwrap_or(NO_LIMIT);
+            let limit = notice(&batch).unwrap_or(NO_LIMIT);
             // A batch of mere checks takes no place in the order.
             let stamp = if writes {
                 Stamp(mark.stamp.0 + 1)
@@ -345,6 +346,15 @@ impl<B: Backend> Shared<B> {
                 .answer
                 .send(Err(CommitError::Failed(stopped.clone())));
         }
+    }
+}
+
+/// From which time on readers wait for a batch.
+fn notice(batch: &Batch) -> Option<Millis> {
+    if batch.holds_readers {
+        Some(0)
+    } else {
+        batch.not_after
     }
 }
 

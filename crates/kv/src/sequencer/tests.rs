@@ -137,6 +137,25 @@ fn readers_past_the_limit_wait_for_the_write() {
     assert_eq!(answers, [Ok(expected)]);
 }
 
+/// What such a batch says holds from 99 on. A reader at 99 or later must not look before it is there.
+#[test]
+fn all_readers_wait_for_a_batch_that_holds_them() {
+    let bench = bench();
+    bench.gate(true);
+    let mut held = batch(None);
+    held.hold_readers();
+    let answers = wait(all([bench.sequencer.commit(held)], async {
+        bench.until_entered();
+        let mut reader = Box::pin(bench.sequencer.snapshot());
+        let first = std::future::poll_fn(|cx| Poll::Ready(reader.as_mut().poll(cx))).await;
+        assert!(first.is_pending());
+        bench.gate(false);
+        let (view, now) = reader.await.unwrap();
+        assert_eq!((view.0.stamp, now), (Stamp(1), 99));
+    }));
+    assert!(answers[0].is_ok());
+}
+
 #[test]
 fn readers_do_not_wait_for_what_was_refused() {
     let bench = bench();

@@ -103,6 +103,7 @@ fn finished(template: &Template, stamp: u64, now: Millis) -> Vec<u8> {
             Fill::Stamp => stamp,
             Fill::Ordinal(index) => stamp * 1024 + u64::from(*index),
             Fill::Seconds { plus, unit } => (now / 1000 + plus) / unit,
+            Fill::Millis => now,
         };
         bytes.splice(*offset as usize..*offset as usize + 8, number.to_be_bytes());
     }

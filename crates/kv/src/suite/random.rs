@@ -25,6 +25,7 @@ fn space() -> impl Strategy<Value = Space> {
 fn fill() -> impl Strategy<Value = Fill> {
     prop_oneof![
         Just(Fill::Stamp),
+        Just(Fill::Millis),
         (0..ORDINALS_MAX).prop_map(Fill::Ordinal),
         (0u64..10_000, 1u64..4_000).prop_map(|(plus, unit)| Fill::Seconds { plus, unit }),
     ]
@@ -82,6 +83,7 @@ pub fn batch() -> impl Strategy<Value = Batch> {
         Batch {
             checks,
             not_after,
+            holds_readers: false,
             ops,
             token: None,
         }
