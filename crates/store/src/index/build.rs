@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lapsedb_kv::{Batch, Engine, Expect, Scan, Snapshot, Space, Template};
-use lapsedb_record::{HEADER_BYTES, Mark, Stored};
+use lapsedb_record::{Mark, Stored};
 use lapsedb_value::{Object, Value, bson};
 
 use crate::catalog::{Collection, MetaRecord};
@@ -269,12 +269,16 @@ async fn add_item(
         return Ok(0);
     };
     let bytes = Bytes::from(bytes);
-    let head = bytes.get(..HEADER_BYTES).unwrap_or_default().to_vec();
-    let Some(live) = Stored::new(bytes).reveal(&lens)? else {
+    let Some(live) = Stored::new(bytes.clone()).reveal(&lens)? else {
         return Ok(0);
     };
+    let head = bytes.get(..live.header().length()).unwrap_or_default();
     let document = bson::read_document(live.body())?;
-    batch.check(Space::Items, key.as_bytes(), Expect::StartsWith(head));
+    batch.check(
+        Space::Items,
+        key.as_bytes(),
+        Expect::StartsWith(head.to_vec()),
+    );
     put_index_entries(batch, collection, &key, live.header(), &document);
     Ok(live.body().len())
 }

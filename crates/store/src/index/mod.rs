@@ -1,10 +1,10 @@
 //! What of a document is indexed, and under which bytes.
 
-pub(crate) mod build;
-pub mod composite;
 pub mod bson_key;
 #[cfg(test)]
 mod bson_key_tests;
+pub(crate) mod build;
+pub mod composite;
 pub mod encode;
 pub mod order;
 pub mod policy;
