@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod dates;
+pub mod eras;
 pub mod header;
 pub mod mark;
 pub mod stored;
@@ -12,6 +13,7 @@ pub mod ttl;
 
 pub use clock::Clock;
 pub use dates::{DateRule, DateRules, Dated, Dates};
+pub use eras::{Era, Eras};
 pub use header::{HEADER_BYTES, Header};
 pub use mark::{MARK_BYTES, Mark};
 pub use stored::{Corrupt, Live, Stored};

@@ -65,6 +65,11 @@ impl<B: AsRef<[u8]>> Stored<B> {
         Header::read_unchecked(self.bytes.as_ref())
     }
 
+    /// The record as it is stored, for keeping it as a version of the past: never shown as the present.
+    pub fn as_version(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
     /// The body of a record whether it lives or not, for removing the entries that belong to it.
     ///
     /// # Errors

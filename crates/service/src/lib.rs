@@ -27,7 +27,10 @@ pub use access::Who;
 pub use ctx::{Ctx, Scope};
 pub use error::{Error, Kind, Result};
 pub use lapsedb_record::{Clock, Millis, Secs};
+pub use lapsedb_store::keys::address_of;
 pub use lapsedb_store::partition_key::{EpkRange, PartitionKey};
-pub use lapsedb_store::{Collection, Database, LiveItem, OpenError, Place};
+pub use lapsedb_store::{
+    Collection, Database, Event, EventImage, EventKind, LiveItem, OpenError, Place,
+};
 pub use maintain::Gauges;
 pub use service::{Config, Service};

@@ -1,11 +1,12 @@
-//! What the server does between requests: it samples the clock, keeps its floor durable, and removes the dead.
+//! What the server does between requests: it samples the clock, keeps its floor durable, tells expiries to those who follow
+//! them, and removes the dead and the versions whose retention is over.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lapsedb_record::clock::ClockEvent;
 use lapsedb_record::{Millis, Setting};
-use lapsedb_store::{Collection, CollectionId, Purged, View};
+use lapsedb_store::{Collection, CollectionId, Purged, StoreError, View};
 use parking_lot::Mutex;
 
 use crate::charge;
@@ -19,6 +20,9 @@ const RECHECK_MS: u64 = 5000;
 /// Records removed from one collection in one tick when no throughput is provisioned.
 const PURGE_ITEMS_PER_TICK: u64 = 2000;
 
+/// Expiries of one collection that are told in one tick.
+const TELL_PER_TICK: u64 = 20_000;
+
 /// What the maintainer remembers from tick to tick. All of it can be lost: it only saves work.
 #[derive(Default)]
 pub(crate) struct Maintenance {
@@ -26,6 +30,8 @@ pub(crate) struct Maintenance {
     pub(crate) asked: AtomicBool,
     ticks: AtomicU64,
     wakes: Mutex<HashMap<CollectionId, Wake>>,
+    /// By settings, when a collection's versions are worth a look.
+    trims: Mutex<HashMap<CollectionId, (u64, Millis)>>,
     purged_items: AtomicU64,
     purged_bytes: AtomicU64,
 }
@@ -74,10 +80,39 @@ impl Service {
         if ticks.is_multiple_of(FLOOR_TICKS) && maintenance.asked.swap(false, Ordering::Relaxed) {
             self.persist_clock().await?;
         }
+        self.keep_versions_true().await?;
         if self.config().purge {
             self.purge_due().await?;
         }
         Ok(events)
+    }
+
+    /// Where versions are kept, tells what has expired, and removes versions that are kept no longer.
+    async fn keep_versions_true(&self) -> Result<()> {
+        let view = self.store().view().await?;
+        for collection in view.catalog().all_collections() {
+            if !collection.history.kept {
+                continue;
+            }
+            if view.expiries_due(&collection).await? {
+                let told = self.store().tell_expiries(collection.cid, TELL_PER_TICK);
+                told.await?;
+            }
+            let trims = &self.maintenance().trims;
+            let next = trims.lock().get(&collection.cid).copied();
+            let version = collection.version;
+            if next.is_none_or(|(then, next)| then != version || next <= view.now()) {
+                match self.store().trim_versions(&collection).await {
+                    Ok(next) => {
+                        trims.lock().insert(collection.cid, (version, next));
+                    }
+                    // Somebody was faster; the next tick looks again.
+                    Err(StoreError::Retry) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Removes what is dead and past its grace, as far as the leftover budget goes.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{Policy, Secs, Setting};
+use lapsedb_record::{Policy, Secs};
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Str, Value, bson};
 
@@ -17,6 +17,7 @@ use crate::index::build::Build;
 use crate::index::policy::IndexPolicy;
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::partition_key::PartitionKeyDef;
+use crate::versions::history::{History, number, setting_of, setting_value};
 
 /// How many catalog records one scan step brings.
 const CATALOG_SCAN_ROWS: usize = 1000;
@@ -98,10 +99,12 @@ pub struct Collection {
     pub database: u32,
     /// Its name.
     pub id: Str,
-    /// The commit that last changed it: writers check it at their own commit.
+    /// The commit that last changed its definition: its etag.
     pub lsn: u64,
     /// The second of that commit.
     pub written: Secs,
+    /// The commit that last wrote its record: writers check it at their own commit.
+    pub version: u64,
     /// The definition as clients see it, without system properties.
     pub document: Object,
     /// How items are partitioned.
@@ -118,6 +121,8 @@ pub struct Collection {
     pub policy: Policy,
     /// What the Mongo door keeps of a collection that was made through it; none for all others.
     pub mongo: Option<Arc<Object>>,
+    /// Whether versions are kept, and the settings it has had.
+    pub history: History,
 }
 
 impl Collection {
@@ -417,12 +422,16 @@ fn collection_of(record: &MetaRecord) -> Result<Collection> {
             .map_err(|_| bad("partition key"))?;
     let index = IndexPolicy::parse(document.get("indexingPolicy").unwrap_or(&Value::Undefined))
         .map_err(|_| bad("index policy"))?;
+    let history = record.body.get("history").unwrap_or(Value::undefined());
+    let history = History::of_value(history).ok_or_else(|| bad("history"))?;
+    let (lsn, written) = history.shown.unwrap_or((record.lsn, record.written));
     Ok(Collection {
         cid: CollectionId(record.number("number")?),
         database: record.number("database")?,
         id: record.text("id")?,
-        lsn: record.lsn,
-        written: record.written,
+        lsn,
+        written,
+        version: record.lsn,
         unique_keys: unique_keys(&document).ok_or_else(|| bad("unique keys"))?,
         document,
         partition_key,
@@ -435,6 +444,7 @@ fn collection_of(record: &MetaRecord) -> Result<Collection> {
             .get("mongo")
             .and_then(Value::as_object)
             .map(|mongo| Arc::new(mongo.clone())),
+        history,
     })
 }
 
@@ -454,22 +464,15 @@ pub struct CollectionBody<'a> {
     pub policy: Policy,
     /// See [`Collection::mongo`].
     pub mongo: Option<&'a Object>,
+    /// See [`Collection::history`].
+    pub history: History,
 }
 
 impl CollectionBody<'_> {
     /// The body of the record.
     #[must_use]
     pub fn into_object(self) -> Object {
-        let secs = |secs: Option<Secs>| {
-            secs.map_or(Value::Null, |secs| {
-                Value::Int64(i64::try_from(secs.0).unwrap_or(i64::MAX))
-            })
-        };
-        let setting = match self.policy.setting {
-            Setting::Off => Value::Null,
-            Setting::On => Value::Int64(-1),
-            Setting::OnWithDefault(life) => Value::Int64(i64::try_from(life.0).unwrap_or(i64::MAX)),
-        };
+        let secs = |secs: Option<Secs>| secs.map_or(Value::Null, |secs| number(secs.0));
         let mut body = Object::new();
         body.push("number", Value::Int64(i64::from(self.cid.0)));
         body.push("database", Value::Int64(i64::from(self.database)));
@@ -478,9 +481,10 @@ impl CollectionBody<'_> {
             "indexGeneration",
             Value::Int64(i64::from(self.index_generation)),
         );
-        body.push("ttl", setting);
+        body.push("ttl", setting_value(self.policy.setting));
         body.push("buriedWritten", secs(self.policy.buried_written));
         body.push("buriedDue", secs(self.policy.buried_due));
+        body.push("history", self.history.into_value());
         body.push("document", Value::Object(self.document));
         if let Some(mongo) = self.mongo {
             body.push("mongo", Value::Object(mongo.clone()));
@@ -494,15 +498,8 @@ fn policy_of(body: &Object) -> Option<Policy> {
         Value::Null => Some(None),
         value => Some(Some(Secs(u64::try_from(value.as_i64()?).ok()?))),
     };
-    let setting = match body.get("ttl")? {
-        Value::Null => Setting::Off,
-        value => match value.as_i64()? {
-            -1 => Setting::On,
-            life => Setting::OnWithDefault(Secs(u64::try_from(life).ok()?)),
-        },
-    };
     Some(Policy {
-        setting,
+        setting: setting_of(body.get("ttl")?)?,
         buried_written: secs("buriedWritten")?,
         buried_due: secs("buriedDue")?,
     })

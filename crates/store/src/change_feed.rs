@@ -101,7 +101,7 @@ impl View {
 }
 
 /// The items a reader follows, told by the tail of their keys.
-enum Within<'a> {
+pub(crate) enum Within<'a> {
     Everything,
     /// The tail begins with a partition's bytes.
     Partition(Vec<u8>),
@@ -110,7 +110,7 @@ enum Within<'a> {
 }
 
 impl<'a> Within<'a> {
-    fn new(collection: &Collection, range: &'a ItemRange) -> Within<'a> {
+    pub(crate) fn new(collection: &Collection, range: &'a ItemRange) -> Within<'a> {
         match range {
             ItemRange::Everything => Within::Everything,
             ItemRange::Partition(partition) => {
@@ -122,7 +122,7 @@ impl<'a> Within<'a> {
         }
     }
 
-    fn contains(&self, collection: &Collection, key: &ItemKey) -> bool {
+    pub(crate) fn contains(&self, collection: &Collection, key: &ItemKey) -> bool {
         match self {
             Within::Everything => true,
             Within::Partition(prefix) => key.tail().starts_with(prefix),
@@ -212,13 +212,10 @@ struct Entry {
 impl Entry {
     fn read(key: &[u8], value: Bytes) -> Result<Entry> {
         let short = || StoreError::Corrupt("a log entry is too short".into());
-        let place = key.get(keys::LOG_PLACE_AT..).ok_or_else(short)?;
-        let (lsn, index) = place.split_first_chunk::<8>().ok_or_else(short)?;
-        let index = index.first_chunk::<2>().ok_or_else(short)?;
         let (mark, rest) = Mark::split(&value)?;
         let tail = value.slice_ref(keys::log_tail(rest));
         Ok(Entry {
-            place: (u64::from_be_bytes(*lsn), u16::from_be_bytes(*index)),
+            place: keys::log_place(key).ok_or_else(short)?,
             mark,
             tail,
         })

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | Items | cid 4, epk, partition key, id | header, BSON body |
 //! | Log | cid 4, class 1, lsn 8, index in batch 2 | mark, charged 4, item tail |
+//! | Versions | cid 4, lsn 8, index in batch 2 | see `versions/event.rs` |
 //! | Due | cid 4, expiry second 8, ordinal 8 | mark, item tail |
 //! | Order | cid 4, ordinal 8 | mark, item tail |
 //! | Index | cid 4, generation 4, path 8, value, ordinal 8 | mark, item tail |
@@ -153,6 +154,14 @@ pub const LOG_PLACE_AT: usize = 5;
 #[must_use]
 pub fn log_tail(rest: &[u8]) -> &[u8] {
     rest.get(4..).unwrap_or_default()
+}
+
+/// The commit and the place in it that the key of a log entry names.
+#[must_use]
+pub fn log_place(key: &[u8]) -> Option<(u64, u16)> {
+    let (lsn, index) = key.get(LOG_PLACE_AT..)?.split_first_chunk::<8>()?;
+    let index = index.first_chunk::<2>()?;
+    Some((u64::from_be_bytes(*lsn), u16::from_be_bytes(*index)))
 }
 
 /// Prefix of one class of a collection's log.
@@ -337,6 +346,8 @@ pub enum MetaKind {
     IndexBuild,
     /// A collection whose data is being dropped.
     Dropping,
+    /// How far a collection's kept versions reach.
+    Versions,
 }
 
 impl MetaKind {
@@ -352,6 +363,7 @@ impl MetaKind {
             MetaKind::UserDefinedFunction => b'F',
             MetaKind::IndexBuild => b'I',
             MetaKind::Dropping => b'X',
+            MetaKind::Versions => b'V',
         }
     }
 }

@@ -9,6 +9,7 @@ mod entries;
 pub mod error;
 pub mod index;
 pub mod keys;
+mod listen;
 mod open;
 mod outlook;
 pub mod partition_key;
@@ -17,6 +18,7 @@ mod recount;
 pub mod rid;
 pub mod txn;
 mod usage;
+pub mod versions;
 pub mod view;
 
 use std::sync::Arc;
@@ -30,22 +32,28 @@ pub use catalog::{Catalog, Collection, Database, MetaRecord, Offer};
 pub use change_feed::{ChangeLimits, ChangePage, ChangesAfter};
 pub use error::{Result, StoreError};
 pub use keys::{CollectionId, ItemKey};
+pub use listen::Listener;
 pub use open::{OpenError, OpenOptions, Place};
 pub use outlook::{Forecast, Preview, Width};
 pub use purger::Purged;
 pub use recount::Recount;
 pub use txn::{Done, Found, Refused, Txn, Written};
 pub use usage::{Tally, Usage};
+pub use versions::event::{Event, EventKind, Image as EventImage, Place as EventPlace};
+pub use versions::history::{History, VERSIONS_RETENTION_SECS, policy_retention};
+pub use versions::{EventPage, Events, Source};
 pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, Span, View};
 
 use catalog::epoch;
 use keys::MetaKind;
+use listen::Listeners;
 
 /// A store: an engine, a clock, and an image of the catalog.
 pub struct Store {
     engine: AnyEngine,
     clock: Arc<Clock>,
     image: ArcSwap<Image>,
+    listeners: Listeners,
 }
 
 /// The catalog in memory, and the newest commit at which it was known to be the engine's.
@@ -61,6 +69,7 @@ pub struct MetaChange {
     deletes: Vec<Vec<u8>>,
     delete_prefixes: Vec<Vec<u8>>,
     drops: Vec<CollectionId>,
+    forgets: Vec<CollectionId>,
     next: Option<u32>,
     not_after: Option<Millis>,
 }
@@ -88,6 +97,7 @@ impl MetaChange {
     pub fn drop_collection(&mut self, cid: CollectionId) -> &mut MetaChange {
         self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
         self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
+        self.delete(versions::state::key(cid));
         for kind in [
             MetaKind::StoredProcedure,
             MetaKind::Trigger,
@@ -96,6 +106,13 @@ impl MetaChange {
             self.delete_prefix(keys::meta_owned(kind, u64::from(cid.0)));
         }
         self.drops.push(cid);
+        self
+    }
+
+    /// Removes a collection's kept versions.
+    pub(crate) fn forget_versions(&mut self, cid: CollectionId) -> &mut MetaChange {
+        self.delete(versions::state::key(cid));
+        self.forgets.push(cid);
         self
     }
 
@@ -204,6 +221,11 @@ impl Store {
         }
         for key in change.deletes {
             batch.delete(Space::Meta, key);
+        }
+        for cid in &change.forgets {
+            let prefix = keys::collection_prefix(*cid);
+            let end = lapsedb_kv::prefix_end(&prefix);
+            batch.delete_range(Space::Versions, prefix, end);
         }
         for cid in &change.drops {
             batch.put(

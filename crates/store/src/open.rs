@@ -11,6 +11,7 @@ use lapsedb_record::{Clock, Millis};
 use crate::catalog::Catalog;
 use crate::error::StoreError;
 use crate::keys::{self, CollectionId, MetaKind};
+use crate::listen::Listeners;
 use crate::{Image, Store};
 
 /// The layout this version writes.
@@ -103,6 +104,7 @@ impl Store {
                 stamp: 0,
                 catalog: Arc::new(Catalog::empty()),
             }),
+            listeners: Listeners::default(),
         };
         store.identify().await?;
         store.finish_drops().await?;

@@ -39,6 +39,8 @@ impl Store {
         items_max: u64,
     ) -> Result<Purged> {
         let mut purged = Purged::default();
+        // What goes unseen later is told now, in the order of death.
+        self.tell_expiries(collection.cid, u64::MAX).await?;
         while purged.items < items_max && !self.clock.purge_horizon_held() {
             let view = self.view().await?;
             let Some(collection) = view.catalog().collection_numbered(collection.cid).cloned()

@@ -4,6 +4,8 @@
 //! holds then: the records it read, the collection's settings, and that nothing it found alive has expired meanwhile.
 //! If not, the verb runs again. Later operations of one transaction see what earlier ones wrote.
 
+mod events;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,6 +25,7 @@ use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey, MetaKind, Ordinal};
 use crate::partition_key::PartitionKey;
 use crate::view::View;
+use events::{Change, Pending};
 
 /// How many records one transaction may write: an ordinal has room for so many.
 pub const TXN_WRITES_MAX: usize = 1000;
@@ -33,6 +36,8 @@ struct Slot {
     partition: PartitionKey,
     before: Option<Before>,
     after: After,
+    /// Its place among the records this transaction has changed.
+    order: u32,
 }
 
 /// The record as the view has it, alive or not.
@@ -68,6 +73,8 @@ pub struct Txn<'a> {
     batch: Batch,
     ends: Expiry,
     writes: u16,
+    changes: u32,
+    events: Pending,
 }
 
 /// An item as a transaction sees it.
@@ -127,7 +134,7 @@ impl<'a> Txn<'a> {
         batch.check(
             Space::Meta,
             key,
-            Expect::StartsWith(collection.lsn.to_be_bytes().to_vec()),
+            Expect::StartsWith(collection.version.to_be_bytes().to_vec()),
         );
         Txn {
             view,
@@ -137,6 +144,8 @@ impl<'a> Txn<'a> {
             batch,
             ends: Expiry::Never,
             writes: 0,
+            changes: 0,
+            events: Pending::default(),
         }
     }
 
@@ -200,7 +209,7 @@ impl<'a> Txn<'a> {
             .get("ttl")
             .map_or(ItemTtl::Inherit, ItemTtl::of_value);
         let stems = index_stems(&self.collection, &document);
-        let slot = &mut self.slots[slot];
+        let slot = self.changed(slot);
         let fresh = match &slot.after {
             After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
             After::Put { fresh, .. } => *fresh,
@@ -228,7 +237,7 @@ impl<'a> Txn<'a> {
     /// When the engine fails or the bytes are damaged.
     pub async fn delete(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<()> {
         let slot = self.slot(key, partition).await?;
-        self.slots[slot].after = After::Gone;
+        self.changed(slot).after = After::Gone;
         Ok(())
     }
 
@@ -239,11 +248,11 @@ impl<'a> Txn<'a> {
         partition: &PartitionKey,
     ) -> Result<Option<u32>> {
         let slot = self.slot(key, partition).await?;
-        let slot = &mut self.slots[slot];
-        match (&slot.before, &slot.after) {
+        match (&self.slots[slot].before, &self.slots[slot].after) {
             (Some(before), After::Same) if !before.live => {
-                slot.after = After::Gone;
-                Ok(Some(before.header.charged))
+                let charged = before.header.charged;
+                self.changed(slot).after = After::Gone;
+                Ok(Some(charged))
             }
             _ => Ok(None),
         }
@@ -294,7 +303,9 @@ impl<'a> Txn<'a> {
                 }
             }
         }
+        self.events.put(&self.collection, &mut self.batch)?;
         let committed = store.engine().commit(self.batch).await?;
+        store.announce(self.collection.cid, committed.stamp.0);
         let lens = Lens {
             now: Millis(committed.now),
             ..self.lens
@@ -309,6 +320,16 @@ impl<'a> Txn<'a> {
             written,
             lens,
         })
+    }
+
+    /// A slot that is being changed; its first change gives it its place among them.
+    fn changed(&mut self, slot: usize) -> &mut Slot {
+        let slot = &mut self.slots[slot];
+        if matches!(slot.after, After::Same) {
+            slot.order = self.changes;
+            self.changes += 1;
+        }
+        slot
     }
 
     fn next_index(&mut self) -> Result<u16> {
@@ -357,6 +378,7 @@ impl<'a> Txn<'a> {
             partition: partition.clone(),
             before,
             after: After::Same,
+            order: 0,
         });
         Ok(self.slots.len() - 1)
     }
@@ -417,26 +439,15 @@ impl<'a> Txn<'a> {
             partition,
             before,
             after,
+            order,
         } = slot;
-        let changed = !matches!(after, After::Same);
         let old = match &before {
-            Some(before) if changed => {
-                let document = bson::read_document(before.stored.remains()?)?;
-                let mut old = Entries::of_stored(
-                    &self.collection,
-                    &key,
-                    &partition,
-                    &before.header,
-                    &document,
-                );
-                if !before.live {
-                    self.keep_own_unique(&mut old, before.header.ordinal)
-                        .await?;
-                }
-                Some(old)
+            Some(before) if !matches!(after, After::Same) => {
+                Some(self.old_entries(&key, &partition, before).await?)
             }
             Some(_) | None => None,
         };
+        let mut another = true;
         let new = match after {
             After::Same => return Ok(None),
             After::Gone if old.is_none() => return Ok(None),
@@ -453,6 +464,7 @@ impl<'a> Txn<'a> {
                     Some(before) if !fresh => Ordinal::Known(before.header.ordinal),
                     Some(_) | None => Ordinal::New(index),
                 };
+                another = fresh;
                 let record = Record::new(ttl, Dates::new(), index, ordinal, &body);
                 let entries = Entries::of_new(
                     &self.collection,
@@ -465,7 +477,36 @@ impl<'a> Txn<'a> {
                 Some((record, entries))
             }
         };
+        if self.collection.history.kept {
+            let change = Change {
+                key: &key,
+                order,
+                before: before.as_ref(),
+                after: new.as_ref().map(|(record, _)| record.template()),
+                fresh: another,
+            };
+            self.events
+                .add(self.view, &self.collection, &mut self.batch, change)
+                .await?;
+        }
         Ok(Some(Staged { key, old, new }))
+    }
+
+    /// The entries a record has now, of which a dead one may have lost some.
+    async fn old_entries(
+        &mut self,
+        key: &ItemKey,
+        partition: &PartitionKey,
+        before: &Before,
+    ) -> Result<Entries> {
+        let document = bson::read_document(before.stored.remains()?)?;
+        let mut old =
+            Entries::of_stored(&self.collection, key, partition, &before.header, &document);
+        if !before.live {
+            self.keep_own_unique(&mut old, before.header.ordinal)
+                .await?;
+        }
+        Ok(old)
     }
 
     /// A dead record may have lost its unique values to a living one: only those it still holds are its to remove.

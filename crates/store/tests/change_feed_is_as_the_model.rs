@@ -14,7 +14,7 @@ use lapsedb_store::catalog::{CollectionBody, database_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::{EpkRange, PartitionKey};
 use lapsedb_store::{
-    ChangeLimits, ChangesAfter, Collection, CollectionId, ItemKey, ItemRange, MetaChange,
+    ChangeLimits, ChangesAfter, Collection, CollectionId, History, ItemKey, ItemRange, MetaChange,
     OpenOptions, Place, Span, Store, Txn, View,
 };
 use lapsedb_value::{Object, Value, json};
@@ -183,6 +183,7 @@ impl<'a> Bench<'a> {
             index_generation: lapsedb_store::catalog::FIRST_INDEX_GENERATION,
             policy,
             mongo: None,
+            history: History::default(),
         }
         .into_object()
     }

@@ -16,8 +16,8 @@ use lapsedb_store::index::encode::PathId;
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{
-    Collection, CollectionId, ItemKey, ItemRange, MetaChange, OpenOptions, Place, Preview, Purged,
-    Recount, ScanLimits, Span, Store, StoreError, Tally, Txn, View, Width,
+    Collection, CollectionId, History, ItemKey, ItemRange, MetaChange, OpenOptions, Place, Preview,
+    Purged, Recount, ScanLimits, Span, Store, StoreError, Tally, Txn, View, Width,
 };
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, json};
@@ -151,6 +151,7 @@ impl<'a> Bench<'a> {
             index_generation: FIRST_INDEX_GENERATION + self.reindexed,
             policy,
             mongo: None,
+            history: History::default(),
         }
         .into_object()
     }

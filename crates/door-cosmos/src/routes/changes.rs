@@ -2,20 +2,34 @@
 
 use http::StatusCode;
 use http::header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use lapsedb_service::ctx::Scope;
 use lapsedb_service::items::changes::{self, ChangesPage, Request, Start};
-use lapsedb_service::{Error, Kind, Result, Secs, resource};
+use lapsedb_service::{Error, Result, Secs, resource};
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::routes::items;
+use crate::routes::{items, versions};
 use crate::{envelope, headers, http_date};
 
-/// The latest version of what changed, page by page; 304 and where the reader stands if that is nothing.
+/// What changed, page by page, in the mode that the request asks for; 304 and where the reader stands if that is nothing.
 ///
 /// # Errors
-/// As the verb says, and when the mode is another one.
+/// As the verbs say, and when there is no such mode.
 pub async fn feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
-    check_mode(call)?;
+    let mode = call.text(&headers::A_IM)?.unwrap_or_default().trim();
+    if mode.eq_ignore_ascii_case("Incremental Feed") {
+        latest(call, db, coll).await
+    } else if mode.eq_ignore_ascii_case("Full-Fidelity Feed") {
+        versions::feed(call, db, coll).await
+    } else {
+        Err(Error::bad_request(format!(
+            "The header A-IM has the value '{mode}'; Incremental Feed and Full-Fidelity Feed are allowed."
+        )))
+    }
+}
+
+/// The latest version of what changed.
+async fn latest(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let request = Request {
         selection: items::selection(call)?,
         start: start(call)?,
@@ -24,44 +38,44 @@ pub async fn feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     };
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let page = changes::changes(&call.ctx, (db, coll), intended, &request).await?;
-    let mut answer = if page.items.is_empty() {
-        Answer::empty(StatusCode::NOT_MODIFIED, page.charge)
-    } else {
-        let wrapped = call
-            .text(&headers::CHANGE_FEED_WIRE_FORMAT)?
-            .is_some_and(|version| !version.trim().is_empty());
-        Answer::json(StatusCode::OK, page.charge, body(&page, wrapped)?)
+    let body = match page.items.len() {
+        0 => None,
+        _ => {
+            let wrapped = call
+                .text(&headers::CHANGE_FEED_WIRE_FORMAT)?
+                .is_some_and(|version| !version.trim().is_empty());
+            Some(body(&page, wrapped)?)
+        }
     };
-    answer.set_number(headers::ITEM_COUNT, page.items.len() as u64);
-    answer.set(ETAG, &format!("\"{}\"", page.next));
-    let scope = &page.scope;
+    let count = page.items.len();
+    Ok(answer(&page.scope, body, count, page.next, page.charge))
+}
+
+/// A page of either mode: its body, or 304, and where the reader now stands.
+pub(super) fn answer(
+    scope: &Scope,
+    body: Option<Vec<u8>>,
+    count: usize,
+    next: u64,
+    charge: f64,
+) -> Answer {
+    let mut answer = match body {
+        None => Answer::empty(StatusCode::NOT_MODIFIED, charge),
+        Some(body) => Answer::json(StatusCode::OK, charge, body),
+    };
+    answer.set_number(headers::ITEM_COUNT, count as u64);
+    answer.set(ETAG, &format!("\"{next}\""));
     items::owner(
         &mut answer,
         &scope.database,
         &scope.collection,
         scope.view.lsn(),
     );
-    Ok(answer)
-}
-
-fn check_mode(call: &Call<'_>) -> Result<()> {
-    let mode = call.text(&headers::A_IM)?.unwrap_or_default().trim();
-    if mode.eq_ignore_ascii_case("Incremental Feed") {
-        Ok(())
-    } else if mode.eq_ignore_ascii_case("Full-Fidelity Feed") {
-        Err(Error::new(
-            Kind::NotImplemented,
-            "The change feed of all versions and deletes is not served by this version; the one of latest versions is (A-IM: Incremental Feed).",
-        ))
-    } else {
-        Err(Error::bad_request(format!(
-            "The header A-IM has the value '{mode}'; Incremental Feed is allowed."
-        )))
-    }
+    answer
 }
 
 /// Where the reader stands: `*` is now, a cursor is the quoted number of a commit.
-fn start(call: &Call<'_>) -> Result<Start> {
+pub(super) fn start(call: &Call<'_>) -> Result<Start> {
     let Some(text) = call.text(&IF_NONE_MATCH)?.map(str::trim) else {
         return Ok(Start::Beginning);
     };
@@ -87,7 +101,7 @@ fn no_cursor(text: &str) -> Error {
     ))
 }
 
-fn since(call: &Call<'_>) -> Result<Option<Secs>> {
+pub(super) fn since(call: &Call<'_>) -> Result<Option<Secs>> {
     match call.text(&IF_MODIFIED_SINCE)?.map(str::trim) {
         None | Some("") => Ok(None),
         Some(text) => http_date::parse(text).map(|second| Some(Secs(second))).ok_or_else(|| {

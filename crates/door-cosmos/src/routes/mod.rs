@@ -13,6 +13,7 @@ pub mod ranges;
 pub mod resource;
 pub mod scripts;
 pub mod users;
+mod versions;
 
 use lapsedb_service::scripts::ScriptKind;
 use lapsedb_service::{Error, Kind, Result};

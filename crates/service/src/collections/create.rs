@@ -4,7 +4,7 @@ use lapsedb_record::Policy;
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, offer_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::{CHILD_OF_DATABASE_MAX, OFFER_MAX};
-use lapsedb_store::{Catalog, Collection, CollectionId, Database, MetaChange};
+use lapsedb_store::{Catalog, Collection, CollectionId, Database, History, MetaChange};
 use lapsedb_value::Value;
 
 use crate::attempts::{Attempts, Numbers};
@@ -49,6 +49,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
             index_generation: FIRST_INDEX_GENERATION,
             policy,
             mongo: None,
+            history: History::of_new(&definition.document),
         };
         change.put(
             keys::meta_numbered(MetaKind::Collection, cid.0),
@@ -69,6 +70,8 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
                 id: definition.id,
                 lsn: done.lsn,
                 written: done.now.secs(),
+                version: done.lsn,
+                history: History::of_new(&definition.document),
                 document: definition.document,
                 partition_key: definition.partition_key,
                 index: definition.index,

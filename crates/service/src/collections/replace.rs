@@ -3,7 +3,7 @@
 use lapsedb_record::Secs;
 use lapsedb_store::catalog::CollectionBody;
 use lapsedb_store::keys::{self, MetaKind};
-use lapsedb_store::{Collection, MetaChange, View};
+use lapsedb_store::{Collection, History, MetaChange, View, policy_retention};
 use lapsedb_value::{Object, Value, order};
 
 use crate::attempts::Attempts;
@@ -37,6 +37,9 @@ pub async fn replace(
         let definition = Definition::parse_replacement(body, &old.document)?;
         let mut change = MetaChange::default();
         let new = replaced(&view, &old, definition, &mut change);
+        if new.history.kept && !old.history.kept {
+            change.begin_versions(&view, &old).await?;
+        }
         let record = CollectionBody {
             cid: new.cid,
             database: new.database,
@@ -45,6 +48,7 @@ pub async fn replace(
             index_generation: new.index_generation,
             policy: new.policy,
             mongo: new.mongo.as_deref(),
+            history: new.history.clone(),
         };
         change.put(
             keys::meta_numbered(MetaKind::Collection, new.cid.0),
@@ -58,6 +62,7 @@ pub async fn replace(
             let new = Collection {
                 lsn: done.lsn,
                 written: done.now.secs(),
+                version: done.lsn,
                 ..new
             };
             let value = resource::collection_value(&new);
@@ -81,8 +86,15 @@ fn replaced(
 ) -> Collection {
     let setting = setting_of(definition.default_ttl);
     let mut policy = old.policy;
+    let mut history = History {
+        // Versions that are kept stay so: a reader may be following them. Without a policy they end when none comes.
+        kept: old.history.kept || policy_retention(&definition.document).is_some(),
+        eras: old.history.eras.clone(),
+        shown: None,
+    };
     if setting != policy.setting {
         policy = policy.changed(setting, view.now());
+        history.eras = history.eras.changed(old.policy.setting, view.now().secs());
         // The burial marks are those of the view's second. An item that ends later, but before the commit, would come
         // back to life: so the commit must fall into the same second, or all is decided anew.
         change.not_after(view.now().secs().plus(Secs(1)).millis());
@@ -94,6 +106,7 @@ fn replaced(
         id: definition.id,
         lsn: old.lsn,
         written: old.written,
+        version: old.version,
         document: definition.document,
         partition_key: definition.partition_key,
         index: definition.index,
@@ -102,6 +115,7 @@ fn replaced(
         unique_keys: definition.unique_keys,
         policy,
         mongo: old.mongo.clone(),
+        history,
     }
 }
 

@@ -107,14 +107,18 @@ async fn begin(scope: &Scope, request: &Request) -> Result<ChangesAfter> {
         (Start::Now, _) => scope.view.lsn(),
         (Start::Beginning, None) => 0,
         (Start::Beginning, Some(since)) => scope.view.lsn_before(&scope.collection, since).await?,
-        // A reader from the future would be blind until the log has come so far: rather it hears of it.
         (Start::After(lsn), _) if lsn > scope.view.lsn() => {
-            return Err(Error::bad_request(format!(
-                "The change feed cursor \"{lsn}\" lies beyond the end of the log, which is {}; it is not of this store.",
-                scope.view.lsn()
-            )));
+            return Err(beyond_the_log(scope, lsn));
         }
         (Start::After(lsn), _) => lsn,
     };
     Ok(ChangesAfter { lsn, since })
+}
+
+/// A reader from the future would be blind until the log has come so far: rather it hears of it.
+pub(crate) fn beyond_the_log(scope: &Scope, lsn: u64) -> Error {
+    Error::bad_request(format!(
+        "The change feed cursor \"{lsn}\" lies beyond the end of the log, which is {}; it is not of this store.",
+        scope.view.lsn()
+    ))
 }

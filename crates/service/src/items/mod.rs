@@ -10,6 +10,7 @@ pub mod patch;
 pub mod query;
 pub mod read;
 pub mod run;
+pub mod versions;
 
 use bytes::Bytes;
 use lapsedb_record::Header;

@@ -1,0 +1,53 @@
+//! Wakes who waits for a collection to change, instead of letting them ask again and again.
+
+use std::collections::HashMap;
+
+use parking_lot::RwLock;
+use tokio::sync::watch;
+
+use crate::Store;
+use crate::keys::CollectionId;
+
+/// Who waits for what: each collection somebody listens to has its newest commit here.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    by_collection: RwLock<HashMap<CollectionId, watch::Sender<u64>>>,
+}
+
+/// Hears of commits to one collection.
+pub struct Listener {
+    newest: watch::Receiver<u64>,
+}
+
+impl Listener {
+    /// Waits for a commit that was made since this was last asked, or since listening began. A wake is a hint: whoever
+    /// wakes takes a new view and looks. Never returns if the store is closed.
+    pub async fn changed(&mut self) {
+        if self.newest.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Store {
+    /// Listens to a collection's commits, expiries that are told among them. Begin to listen before taking the view that
+    /// finds nothing, so that no commit falls between the two.
+    #[must_use]
+    pub fn listen(&self, cid: CollectionId) -> Listener {
+        let mut all = self.listeners.by_collection.write();
+        // Whom nobody listens to any more is forgotten here, where somebody comes anyway.
+        all.retain(|other, sender| *other == cid || sender.receiver_count() > 0);
+        let sender = all.entry(cid).or_insert_with(|| watch::Sender::new(0));
+        Listener {
+            newest: sender.subscribe(),
+        }
+    }
+
+    /// Tells those who listen that a collection has a new commit.
+    pub(crate) fn announce(&self, cid: CollectionId, lsn: u64) {
+        let all = self.listeners.by_collection.read();
+        if let Some(sender) = all.get(&cid) {
+            sender.send_replace(lsn);
+        }
+    }
+}

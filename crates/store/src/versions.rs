@@ -1,0 +1,224 @@
+//! All versions: every change of a collection as an event, in the order of commits, kept for a retention.
+//!
+//! Where versions are kept ([`History::kept`]), each create, replace and delete writes its event in its own batch, and each
+//! expiry becomes one when it is due (`expiries.rs`). Knows no wire, so that every door can read it. A reader:
+//!
+//! 1. asks [`Store::keep_versions`] once, which begins to keep them if that is not so yet, and starts behind the view's lsn;
+//! 2. takes a view and reads [`View::events`] behind the last place it has seen;
+//! 3. if that is caught up and [`View::expiries_due`], calls [`Store::tell_expiries`] and looks again with a new view: so an
+//!    answer that says "nothing new" is true of expiries too;
+//! 4. waits, if it may, with [`Store::listen`] instead of asking again and again.
+
+pub mod event;
+mod expiries;
+pub mod history;
+mod keep;
+pub(crate) mod state;
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use lapsedb_kv::{Scan, Snapshot, Space};
+use lapsedb_record::Secs;
+
+use crate::catalog::Collection;
+use crate::change_feed::{ChangeLimits, Within};
+use crate::error::Result;
+use crate::keys;
+use crate::versions::event::{Event, Place};
+use crate::view::{ItemRange, View};
+
+#[cfg(doc)]
+use crate::{Store, versions::history::History};
+
+/// How many events one step asks of the engine.
+const STEP_ROWS_MAX: usize = 128;
+/// How many bytes of events one step asks of the engine.
+const STEP_BYTES_MAX: usize = 1 << 20;
+
+/// A collection whose events are read, and which of its items.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The collection, of the view that reads it.
+    pub collection: &'a Collection,
+    /// Its items.
+    pub range: &'a ItemRange,
+}
+
+/// A stretch of events.
+pub struct EventPage {
+    /// In the order they happened to be committed.
+    pub events: Vec<Event>,
+    /// Where the reader now stands.
+    pub next: Place,
+    /// Whether the view holds nothing behind it.
+    pub caught_up: bool,
+    /// How many events were read to find these.
+    pub entries_read: u64,
+}
+
+/// What a reader finds behind its place.
+pub enum Events {
+    /// What comes next.
+    Page(EventPage),
+    /// Events behind that place are kept no longer, or never were: the reader must begin anew.
+    Forgotten,
+}
+
+impl View {
+    /// The events of some collections behind a place, merged in the order of commits. A page ends between commits, even
+    /// beyond its limits.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn events(
+        &self,
+        sources: &[Source<'_>],
+        after: Place,
+        limits: ChangeLimits,
+    ) -> Result<Events> {
+        let rows_max = limits.items_max.saturating_add(1).min(STEP_ROWS_MAX);
+        let mut lanes = Vec::with_capacity(sources.len());
+        for source in sources {
+            let mut lane = Lane::new(source, after, rows_max);
+            if lane.forgotten(self, source.collection, after).await? {
+                return Ok(Events::Forgotten);
+            }
+            lanes.push(lane);
+        }
+        let end = Place::end_of(self.lsn());
+        let mut page = EventPage {
+            events: Vec::new(),
+            next: after.max(end),
+            caught_up: true,
+            entries_read: 0,
+        };
+        let mut bytes_left = limits.bytes_max;
+        let mut seen = None;
+        while let Some(at) = first(&mut lanes, self).await? {
+            let Some((key, value)) = lanes.get_mut(at).and_then(|lane| lane.rows.pop_front())
+            else {
+                break;
+            };
+            let event = Event::read(&key, &value)?;
+            let full = page.events.len() >= limits.items_max
+                || bytes_left == 0
+                || page.entries_read >= limits.entries_max;
+            if let Some(seen) = seen
+                && full
+                && event.place.lsn != seen
+            {
+                page.next = Place::end_of(seen);
+                page.caught_up = false;
+                break;
+            }
+            seen = Some(event.place.lsn);
+            page.entries_read += 1;
+            let wanted = lanes.get(at).is_some_and(|lane| lane.wants(&event));
+            if wanted {
+                bytes_left = bytes_left.saturating_sub(value.len());
+                page.events.push(event);
+            }
+        }
+        Ok(Events::Page(page))
+    }
+
+    /// Whether the view holds no event behind a place, whichever items it is about: one look per collection.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn caught_up(&self, sources: &[Source<'_>], after: Place) -> Result<bool> {
+        if after >= Place::end_of(self.lsn()) {
+            return Ok(true);
+        }
+        for source in sources {
+            if Lane::new(source, after, 1).head(self).await?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The events of one collection, read in steps.
+struct Lane<'a> {
+    collection: &'a Collection,
+    within: Within<'a>,
+    scan: Scan,
+    rows: VecDeque<(Bytes, Bytes)>,
+    more: bool,
+}
+
+impl<'a> Lane<'a> {
+    fn new(source: &Source<'a>, after: Place, rows_max: usize) -> Lane<'a> {
+        let cid = source.collection.cid;
+        Lane {
+            collection: source.collection,
+            within: Within::new(source.collection, source.range),
+            scan: Scan {
+                space: Space::Versions,
+                from: event::key_after(cid, after),
+                to: lapsedb_kv::prefix_end(&keys::collection_prefix(cid)),
+                reverse: false,
+                rows_max,
+                bytes_max: STEP_BYTES_MAX,
+            },
+            rows: VecDeque::new(),
+            more: true,
+        }
+    }
+
+    /// Whether something behind the place is kept no longer: it was removed, or its time is over and it will be.
+    async fn forgotten(
+        &mut self,
+        view: &View,
+        collection: &Collection,
+        after: Place,
+    ) -> Result<bool> {
+        if !collection.history.kept {
+            return Ok(true);
+        }
+        if after.lsn < view.versions_state(collection.cid).await?.floor {
+            return Ok(true);
+        }
+        let oldest = view.now().secs().0.saturating_sub(collection.retention().0);
+        match self.head(view).await? {
+            Some((_, value)) => Ok(event::committed_of(value)? < Secs(oldest)),
+            None => Ok(false),
+        }
+    }
+
+    async fn head(&mut self, view: &View) -> Result<Option<&(Bytes, Bytes)>> {
+        if self.rows.is_empty() && self.more {
+            let step = view.snapshot.scan(self.scan.clone()).await?;
+            self.more = step.more;
+            if let Some((key, _)) = step.rows.last() {
+                self.scan.resume_after(key);
+            }
+            self.rows.extend(step.rows);
+        }
+        Ok(self.rows.front())
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        self.within.contains(self.collection, &event.key)
+    }
+}
+
+/// The lane whose next event comes first.
+async fn first(lanes: &mut [Lane<'_>], view: &View) -> Result<Option<usize>> {
+    let mut best: Option<(Vec<u8>, usize)> = None;
+    for (at, lane) in lanes.iter_mut().enumerate() {
+        if let Some((key, _)) = lane.head(view).await? {
+            // Behind the collection stand lsn and index.
+            let place = key.get(4..).unwrap_or_default();
+            if best
+                .as_ref()
+                .is_none_or(|(best, _)| place < best.as_slice())
+            {
+                best = Some((place.to_vec(), at));
+            }
+        }
+    }
+    Ok(best.map(|(_, at)| at))
+}

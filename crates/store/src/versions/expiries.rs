@@ -1,0 +1,265 @@
+//! Tells expiries: what has died becomes an event, once, whoever comes first.
+//!
+//! Three may come first: a reader of the feed, the tick, and a transaction that writes or removes what a dead record has left
+//! (`txn/events.rs`). The first two move the told places in [`Told`](super::state::Told) forward in the same batch as their
+//! events; the third checks them. So each expiry is told once, in the order of death, before anything else happens to its id.
+
+use std::sync::Arc;
+
+use lapsedb_kv::{Batch, Engine, Expect, Scan, Snapshot, Space, Template};
+use lapsedb_record::{HEADER_BYTES, ItemTtl, Lens, Mark, Secs, Stored};
+
+use crate::catalog::Collection;
+use crate::error::{Result, StoreError};
+use crate::keys::{self, CollectionId, ItemKey, MetaKind};
+use crate::versions::event::{EventKind, NewEvent, key_next};
+use crate::versions::state::{self, State, Told};
+use crate::view::View;
+use crate::{Store, meta_value};
+
+/// Expiries told in one commit.
+const TELL_BATCH_EVENTS: usize = 256;
+/// Bytes of records told in one commit; the one that passes it is still told.
+const TELL_BATCH_BYTES: usize = 4 << 20;
+/// How often a commit that others got ahead of is tried again.
+const RETRIES_MAX: usize = 100;
+
+impl View {
+    /// Whether something has died by the view's time whose expiry is not told yet.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn expiries_due(&self, collection: &Collection) -> Result<bool> {
+        if !collection.history.kept {
+            return Ok(false);
+        }
+        let told = self.versions_state(collection.cid).await?.told;
+        Ok(!untold(self, collection, &told, 1).await?.is_empty())
+    }
+}
+
+impl Store {
+    /// Tells up to about `events_max` expiries that are due, oldest first. Says how many it told; fewer than asked for
+    /// means that none was left. Whoever lets an engine drop dead entries by itself must have called this to the end first.
+    ///
+    /// # Errors
+    /// When the engine fails, the bytes are damaged, or others were always faster.
+    pub async fn tell_expiries(&self, cid: CollectionId, events_max: u64) -> Result<u64> {
+        let mut count = 0;
+        let mut retries = 0;
+        while count < events_max {
+            let view = self.view().await?;
+            let Some(collection) = view.catalog().collection_numbered(cid).cloned() else {
+                break;
+            };
+            match tell(self, &view, &collection).await {
+                Ok(0) => break,
+                Ok(told) => count += told,
+                Err(StoreError::Retry) if retries < RETRIES_MAX => {
+                    retries += 1;
+                    tokio::task::yield_now().await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// An entry of an expiry queue whose record has died.
+struct Dead {
+    key: ItemKey,
+    died: Secs,
+    place: QueuePlace,
+}
+
+/// Where a dead entry stands in its queue.
+#[derive(Clone, Copy)]
+enum QueuePlace {
+    Log((u64, u16)),
+    Due((u64, u64)),
+}
+
+impl QueuePlace {
+    fn advance(self, told: &mut Told) {
+        match self {
+            QueuePlace::Log(place) => told.log = place,
+            QueuePlace::Due(place) => told.due = place,
+        }
+    }
+}
+
+/// One commit's worth of events; says how many entries of the queues it dealt with.
+async fn tell(store: &Store, view: &View, collection: &Arc<Collection>) -> Result<u64> {
+    if !collection.history.kept {
+        return Ok(0);
+    }
+    let cid = collection.cid;
+    let state = view.versions_state(cid).await?;
+    let dead = untold(view, collection, &state.told, TELL_BATCH_EVENTS).await?;
+    if dead.is_empty() {
+        return Ok(0);
+    }
+    let mut batch = Batch::new();
+    batch.check(
+        Space::Meta,
+        keys::meta_numbered(MetaKind::Collection, cid.0),
+        Expect::StartsWith(collection.version.to_be_bytes().to_vec()),
+    );
+    state.check(cid, &mut batch);
+    let mut told = state.told;
+    let (mut dealt, mut index, mut bytes) = (0, 0_u16, 0);
+    for dead in dead {
+        if bytes >= TELL_BATCH_BYTES {
+            break;
+        }
+        dealt += 1;
+        dead.place.advance(&mut told);
+        let Some(record) = record_of(view, &dead).await? else {
+            continue;
+        };
+        let head = record.get(..HEADER_BYTES).unwrap_or_default().to_vec();
+        batch.check(Space::Items, dead.key.as_bytes(), Expect::StartsWith(head));
+        bytes += record.len();
+        let event = NewEvent {
+            kind: EventKind::Expire,
+            happened: Some(dead.died),
+            key: &dead.key,
+            current: None,
+            previous: Some(&record),
+        };
+        batch.put(Space::Versions, key_next(cid, index), event.value());
+        index += 1;
+    }
+    let body = State::body(&told, state.read, Some(state.floor));
+    batch.put(
+        Space::Meta,
+        Template::from(state::key(cid)),
+        meta_value(&body),
+    );
+    let done = store.engine().commit(batch).await?;
+    store.announce(cid, done.stamp.0);
+    Ok(dealt)
+}
+
+/// The record an entry stands for, if it is still that one.
+async fn record_of(view: &View, dead: &Dead) -> Result<Option<Vec<u8>>> {
+    let Some(bytes) = view.snapshot.get(Space::Items, dead.key.as_bytes()).await? else {
+        return Ok(None);
+    };
+    let header = Stored::new(bytes.as_ref()).header()?;
+    let same = match (dead.place, header.ttl) {
+        (QueuePlace::Log(place), _) => (header.lsn, header.index) == place,
+        (QueuePlace::Due(place), ItemTtl::After(life)) => {
+            (header.written.plus(life).0, header.ordinal) == place
+        }
+        (QueuePlace::Due(_), ItemTtl::Inherit | ItemTtl::Never) => false,
+    };
+    Ok(same.then(|| bytes.as_ref().to_vec()))
+}
+
+/// The oldest dead entries of both queues behind what is told, by the moment of their death.
+async fn untold(
+    view: &View,
+    collection: &Collection,
+    told: &Told,
+    rows_max: usize,
+) -> Result<Vec<Dead>> {
+    let lens = view.lens(collection);
+    let mut dead = due_entries(view, collection, &lens, told, rows_max).await?;
+    dead.extend(log_entries(view, collection, &lens, told, rows_max).await?);
+    // Either queue is in the order of death by itself, and a stable sort keeps it so.
+    dead.sort_by_key(|dead| dead.died);
+    dead.truncate(rows_max);
+    Ok(dead)
+}
+
+async fn due_entries(
+    view: &View,
+    collection: &Collection,
+    lens: &Lens,
+    told: &Told,
+    rows_max: usize,
+) -> Result<Vec<Dead>> {
+    let cid = collection.cid;
+    let Some(cut) = collection.policy.dead_due(view.now()) else {
+        return Ok(Vec::new());
+    };
+    let (second, ordinal) = told.due;
+    let scan = Scan {
+        space: Space::Due,
+        from: keys::due(cid, Secs(second), ordinal.saturating_add(1)),
+        to: keys::due(cid, cut.plus(Secs(1)), 0),
+        reverse: false,
+        rows_max,
+        bytes_max: usize::MAX,
+    };
+    let short = || StoreError::Corrupt("a due entry is too short".into());
+    let mut dead = Vec::new();
+    for (key, value) in view.snapshot.scan(scan).await?.rows {
+        let (mark, tail) = Mark::split(&value)?;
+        let place = key.get(4..20).ok_or_else(short)?;
+        let (second, ordinal) = place.split_at(8);
+        let long = |bytes: &[u8]| {
+            bytes
+                .first_chunk::<8>()
+                .map(|bytes| u64::from_be_bytes(*bytes))
+        };
+        let place = (
+            long(second).ok_or_else(short)?,
+            long(ordinal).ok_or_else(short)?,
+        );
+        dead.extend(death(collection, lens, &mark).map(|died| Dead {
+            key: ItemKey::from_tail(cid, tail),
+            died,
+            place: QueuePlace::Due(place),
+        }));
+    }
+    Ok(dead)
+}
+
+async fn log_entries(
+    view: &View,
+    collection: &Collection,
+    lens: &Lens,
+    told: &Told,
+    rows_max: usize,
+) -> Result<Vec<Dead>> {
+    let cid = collection.cid;
+    let Some(cut) = collection.policy.dead_written(view.now()) else {
+        return Ok(Vec::new());
+    };
+    let prefix = keys::log_prefix(cid, keys::log_class(ItemTtl::Inherit));
+    let mut from = prefix.clone();
+    from.extend_from_slice(&told.log.0.to_be_bytes());
+    from.extend_from_slice(&told.log.1.to_be_bytes());
+    // The first key behind the one told last.
+    from.push(0);
+    let scan = Scan {
+        space: Space::Log,
+        from,
+        to: lapsedb_kv::prefix_end(&prefix),
+        reverse: false,
+        rows_max,
+        bytes_max: usize::MAX,
+    };
+    let mut dead = Vec::new();
+    for (key, value) in view.snapshot.scan(scan).await?.rows {
+        let (mark, rest) = Mark::split(&value)?;
+        if mark.written > cut {
+            break;
+        }
+        let place = keys::log_place(&key)
+            .ok_or_else(|| StoreError::Corrupt("a log entry is too short".into()))?;
+        dead.extend(death(collection, lens, &mark).map(|died| Dead {
+            key: ItemKey::from_tail(cid, keys::log_tail(rest)),
+            died,
+            place: QueuePlace::Log(place),
+        }));
+    }
+    Ok(dead)
+}
+
+fn death(collection: &Collection, lens: &Lens, mark: &Mark) -> Option<Secs> {
+    collection.history.eras.death(lens, mark)
+}

@@ -1,0 +1,209 @@
+//! Begins to keep a collection's versions, and removes those whose retention is over.
+
+use std::sync::Arc;
+
+use lapsedb_kv::{Batch, Engine, Scan, Snapshot, Space, Template};
+use lapsedb_record::{Millis, Secs};
+
+use crate::catalog::{Collection, CollectionBody};
+use crate::error::{Result, StoreError};
+use crate::keys::{self, CollectionId, MetaKind};
+use crate::versions::event::{self, Place};
+use crate::versions::history::{History, policy_retention};
+use crate::versions::state::{self, ORDINAL_END, State, Told};
+use crate::view::View;
+use crate::{MetaChange, Store, meta_value};
+
+/// How often a change that others got ahead of is tried again.
+const RETRIES_MAX: usize = 100;
+/// How exactly it is known when a reader last came: to this part of the retention.
+const READ_PARTS: u64 = 16;
+
+impl MetaChange {
+    /// Begins to keep a collection's versions with this change, which also writes its record, with [`History::kept`].
+    /// What is dead by then has died untold, and stays so.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn begin_versions(&mut self, view: &View, collection: &Collection) -> Result<()> {
+        let mut told = Told::default();
+        if let Some(cut) = collection.policy.dead_written(view.now()) {
+            let lsn = view.lsn_before(collection, cut.plus(Secs(1))).await?;
+            told.log = (lsn, u16::MAX);
+        }
+        if let Some(cut) = collection.policy.dead_due(view.now()) {
+            told.due = (cut.0, ORDINAL_END);
+        }
+        let body = State::body(&told, view.now().secs(), None);
+        self.put(state::key(collection.cid), body);
+        // Who dies in the next second must be told.
+        self.not_after(view.now().secs().plus(Secs(1)).millis());
+        Ok(())
+    }
+}
+
+impl Collection {
+    /// Its record, written again with another history, so that its definition keeps its etag.
+    fn rewritten(&self, kept: bool) -> CollectionBody<'_> {
+        CollectionBody {
+            cid: self.cid,
+            database: self.database,
+            id: &self.id,
+            document: self.document.clone(),
+            index_generation: self.index_generation,
+            policy: self.policy,
+            mongo: self.mongo.as_deref(),
+            history: History {
+                kept,
+                shown: Some((self.lsn, self.written)),
+                ..self.history.clone()
+            },
+        }
+    }
+}
+
+impl Store {
+    /// Keeps a collection's versions from now on, if they are not kept yet, and notes that a reader has come: what no policy
+    /// asks for and no reader reads is given up after its retention. The collection's etag stays.
+    ///
+    /// # Errors
+    /// When the engine fails, or others were always faster.
+    pub async fn keep_versions(&self, cid: CollectionId) -> Result<()> {
+        for _ in 0..RETRIES_MAX {
+            let view = self.view().await?;
+            let Some(collection) = view.catalog().collection_numbered(cid).cloned() else {
+                return Ok(());
+            };
+            let outcome = if collection.history.kept {
+                self.note_reader(&view, &collection).await
+            } else {
+                let mut change = MetaChange::default();
+                change.begin_versions(&view, &collection).await?;
+                change.put(
+                    keys::meta_numbered(MetaKind::Collection, cid.0),
+                    collection.rewritten(true).into_object(),
+                );
+                self.change_catalog(&view, change).await.map(|_| ())
+            };
+            match outcome {
+                Err(StoreError::Retry) => tokio::task::yield_now().await,
+                outcome => return outcome,
+            }
+        }
+        Err(StoreError::Retry)
+    }
+
+    /// Notes that a reader has come, if that was last noted long ago.
+    async fn note_reader(&self, view: &View, collection: &Collection) -> Result<()> {
+        let state = view.versions_state(collection.cid).await?;
+        let now = view.now().secs();
+        let step = Secs(collection.retention().0 / READ_PARTS);
+        if state.stamp > 0 && state.read.plus(step) > now {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        state.check(collection.cid, &mut batch);
+        let body = State::body(&state.told, now, Some(state.floor));
+        batch.put(
+            Space::Meta,
+            Template::from(state::key(collection.cid)),
+            meta_value(&body),
+        );
+        self.engine().commit(batch).await?;
+        Ok(())
+    }
+
+    /// Removes events whose retention is over, or all of them if no policy asks for them and no reader has come for that
+    /// long. Says when it is worth another look.
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`] when something else came in between; otherwise when the engine fails.
+    pub async fn trim_versions(&self, collection: &Arc<Collection>) -> Result<Millis> {
+        let view = self.view().await?;
+        let Some(collection) = view.catalog().collection_numbered(collection.cid).cloned() else {
+            return Ok(Millis(u64::MAX));
+        };
+        let retention = collection.retention();
+        let state = view.versions_state(collection.cid).await?;
+        let wanted = policy_retention(&collection.document).is_some();
+        let unread = state.read.plus(retention);
+        if !wanted && unread < view.now().secs() {
+            self.forget_versions(&view, &collection).await?;
+            return Ok(Millis(u64::MAX));
+        }
+        let look = if wanted { Secs(u64::MAX) } else { unread };
+        let oldest = Secs(view.now().secs().0.saturating_sub(retention.0));
+        let cut = last_before(&view, collection.cid, state.floor, oldest).await?;
+        if cut > state.floor {
+            let mut batch = Batch::new();
+            state.check(collection.cid, &mut batch);
+            let body = State::body(&state.told, state.read, Some(cut));
+            batch.put(
+                Space::Meta,
+                Template::from(state::key(collection.cid)),
+                meta_value(&body),
+            );
+            batch.delete_range(
+                Space::Versions,
+                keys::collection_prefix(collection.cid),
+                event::key_after(collection.cid, Place::end_of(cut)),
+            );
+            self.engine().commit(batch).await?;
+        }
+        let next = first_after(&view, collection.cid, cut).await?;
+        let next = next.map_or(view.now().secs(), |(_, second)| second);
+        // A little later than need be, so that many go at once.
+        let slack = Secs(1 + retention.0 / READ_PARTS);
+        Ok(next.plus(retention).plus(slack).min(look).millis())
+    }
+
+    /// Ends keeping a collection's versions and removes them.
+    async fn forget_versions(&self, view: &View, collection: &Collection) -> Result<()> {
+        let mut change = MetaChange::default();
+        change.put(
+            keys::meta_numbered(MetaKind::Collection, collection.cid.0),
+            collection.rewritten(false).into_object(),
+        );
+        change.forget_versions(collection.cid);
+        self.change_catalog(view, change).await?;
+        Ok(())
+    }
+}
+
+/// The first commit with events behind another, and its second.
+async fn first_after(view: &View, cid: CollectionId, lsn: u64) -> Result<Option<(u64, Secs)>> {
+    let scan = Scan {
+        space: Space::Versions,
+        from: event::key_after(cid, Place::end_of(lsn)),
+        to: lapsedb_kv::prefix_end(&keys::collection_prefix(cid)),
+        reverse: false,
+        rows_max: 1,
+        bytes_max: 1,
+    };
+    match view.snapshot.scan(scan).await?.rows.first() {
+        None => Ok(None),
+        Some((key, value)) => {
+            let lsn = key.get(4..).and_then(|rest| rest.first_chunk::<8>());
+            let lsn = lsn
+                .ok_or_else(|| StoreError::Corrupt("a version event's key is too short".into()))?;
+            Ok(Some((
+                u64::from_be_bytes(*lsn),
+                event::committed_of(value)?,
+            )))
+        }
+    }
+}
+
+/// The last commit whose events were told before a second; `floor` if there is none. Seconds never fall along the log.
+async fn last_before(view: &View, cid: CollectionId, floor: u64, second: Secs) -> Result<u64> {
+    // The answer is at least `low` and at most `high`.
+    let (mut low, mut high) = (floor, view.lsn().max(floor));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match first_after(view, cid, middle).await? {
+            Some((lsn, told)) if told < second => low = lsn,
+            Some(_) | None => high = middle,
+        }
+    }
+    Ok(low)
+}
