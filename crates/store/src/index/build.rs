@@ -176,7 +176,7 @@ impl Store {
         batch.check(
             Space::Meta,
             keys::meta_numbered(MetaKind::Collection, collection.cid.0),
-            Expect::StartsWith(collection.lsn.to_be_bytes().to_vec()),
+            Expect::StartsWith(collection.version.to_be_bytes().to_vec()),
         );
         batch.check(Space::Meta, record.as_slice(), expect);
         let mut next = build;
