@@ -2,6 +2,11 @@
 //!
 //! Knows no storage, no protocol and no clock: documents and the time come in as arguments. Nothing here panics on input.
 
+#![allow(dead_code, reason = "the stages that use these come in the next step")]
+
+mod accumulators;
 mod error;
+pub mod expressions;
+pub mod sort;
 
 pub use error::{MqlError, Result};

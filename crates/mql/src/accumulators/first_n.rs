@@ -1,0 +1,37 @@
+//! `$firstN`: the first values; missing ones count as null.
+
+use std::collections::VecDeque;
+
+use super::*;
+
+pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Gather> {
+    counted(operator, spec, names, |n| {
+        Box::new(FirstN {
+            n,
+            values: VecDeque::new(),
+        })
+    })
+}
+
+#[derive(Debug)]
+struct FirstN {
+    n: usize,
+    values: VecDeque<Value>,
+}
+
+impl Accumulator for FirstN {
+    fn add(&mut self, value: &Value) -> Result<()> {
+        if self.values.len() < self.n {
+            self.values.push_back(missing_to_null(value.clone()));
+        }
+        Ok(())
+    }
+
+    fn result(&self) -> Result<Value> {
+        Ok(Value::Array(self.values.iter().cloned().collect()))
+    }
+
+    fn bytes(&self) -> usize {
+        self.values.iter().map(weight).sum()
+    }
+}

@@ -1,0 +1,7 @@
+//! `$top`: a value of the first document by an order.
+
+use super::*;
+
+pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Gather> {
+    top_n::ordered(operator, spec, names, false, false)
+}

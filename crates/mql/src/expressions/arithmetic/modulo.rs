@@ -1,0 +1,30 @@
+//! `$mod`: what division leaves; its sign is the dividend's.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Exactly(2, run);
+
+fn run(args: &Args<'_>) -> Result<Value> {
+    let (Some(a), Some(b)) = (Num::of(&args[0]), Num::of(&args[1])) else {
+        if any_nullish(args) {
+            return Ok(Value::Null);
+        }
+        return Err(MqlError::new(
+            16611,
+            format!(
+                "$mod only supports numeric types, not {} and {}",
+                type_name(&args[0]),
+                type_name(&args[1])
+            ),
+        ));
+    };
+    if b.is_zero() {
+        return Err(MqlError::new(16610, "can't $mod by zero"));
+    }
+    Ok(match a.pair(b) {
+        Pair::Int(a, b) => Value::Int32(a.wrapping_rem(b)),
+        Pair::Long(a, b) => Value::Int64(a.wrapping_rem(b)),
+        Pair::Double(a, b) => Value::Double(a % b),
+        Pair::Decimal(a, b) => decimal(a.rem(b)),
+    })
+}

@@ -1,0 +1,10 @@
+//! `$firstN`: the first elements of an array.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Named(&N_FIELDS, run);
+
+fn run(args: &NamedArgs<'_>) -> Result<Value> {
+    let (n, elements) = n_and_input(args)?;
+    Ok(Value::Array(elements.iter().take(n).cloned().collect()))
+}

@@ -1,0 +1,9 @@
+//! `$max` over arguments or the elements of an array: the greatest value.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Any(run);
+
+fn run(args: &Args<'_>) -> Result<Value> {
+    accumulate(args, crate::accumulators::max::Max::default())
+}

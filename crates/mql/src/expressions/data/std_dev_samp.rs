@@ -1,0 +1,9 @@
+//! `$stdDevSamp` over arguments or the elements of an array: the standard deviation of a sample.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Any(run);
+
+fn run(args: &Args<'_>) -> Result<Value> {
+    accumulate(args, crate::accumulators::std_dev_samp::new())
+}

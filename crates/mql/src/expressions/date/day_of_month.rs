@@ -1,0 +1,12 @@
+//! `$dayOfMonth`: the day of the month, from 1 of a date.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Custom(parse);
+
+fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
+    part::parse(operator, spec, names, |time| {
+        let number = i64::from(time.day);
+        Value::Int32(number as i32)
+    })
+}

@@ -1,0 +1,12 @@
+//! `$isoDayOfWeek`: the ISO day of the week, from 1 on Monday of a date.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Custom(parse);
+
+fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
+    part::parse(operator, spec, names, |time| {
+        let number = time.iso_weekday();
+        Value::Int32(number as i32)
+    })
+}

@@ -1,0 +1,12 @@
+//! `$isoWeek`: the ISO week, from 1 of a date.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Custom(parse);
+
+fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
+    part::parse(operator, spec, names, |time| {
+        let number = time.iso_week().1;
+        Value::Int32(number as i32)
+    })
+}

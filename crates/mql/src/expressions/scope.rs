@@ -1,0 +1,200 @@
+//! What an expression sees while it is computed: the document, the variables, the time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lapsedb_value::{Object, Str, Value};
+
+/// What one run of a command knows besides the documents. Everything random or timely comes in here.
+#[derive(Debug, Default)]
+pub struct Env {
+    now: i64,
+    cluster_time: Option<u64>,
+    variables: Vec<(Str, Value)>,
+    seed: AtomicU64,
+}
+
+/// The step of the counter behind the random numbers: 2^64 divided by the golden ratio.
+const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Env {
+    /// The surroundings of a command that began at `now`, in milliseconds since 1970; the seed feeds `$rand` and `$sample`.
+    pub fn new(now: i64, seed: u64) -> Env {
+        Env {
+            now,
+            cluster_time: None,
+            variables: Vec::new(),
+            seed: AtomicU64::new(seed),
+        }
+    }
+
+    /// The same with what `$$CLUSTER_TIME` answers.
+    pub fn with_cluster_time(mut self, stamp: u64) -> Env {
+        self.cluster_time = Some(stamp);
+        self
+    }
+
+    /// The same with one more variable; a later one hides an earlier one of its name.
+    pub fn with_variable(mut self, name: impl Into<Str>, value: Value) -> Env {
+        self.variables.push((name.into(), value));
+        self
+    }
+
+    /// A copy for a pipeline inside this one, with further variables.
+    pub fn nested(&self, variables: Vec<(Str, Value)>) -> Env {
+        let mut all = self.variables.clone();
+        all.extend(variables);
+        Env {
+            now: self.now,
+            cluster_time: self.cluster_time,
+            variables: all,
+            seed: AtomicU64::new(self.random_bits()),
+        }
+    }
+
+    /// The time of the command, in milliseconds since 1970.
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// What `$$CLUSTER_TIME` answers, where there is one.
+    pub fn cluster_time(&self) -> Option<u64> {
+        self.cluster_time
+    }
+
+    /// The variable of that name, the innermost one.
+    pub fn variable(&self, name: &str) -> Option<&Value> {
+        let found = self.variables.iter().rev().find(|(key, _)| key == name);
+        found.map(|(_, value)| value)
+    }
+
+    /// The names of the variables, as a parser needs them.
+    pub fn names(&self) -> Names {
+        let mut names = Names::default();
+        names
+            .known
+            .extend(self.variables.iter().map(|(name, _)| name.clone()));
+        names
+    }
+
+    /// The next 64 random bits, by the mixing function SplitMix64.
+    pub fn random_bits(&self) -> u64 {
+        let before = self.seed.fetch_add(SEED_STEP, Ordering::Relaxed);
+        let mut bits = before.wrapping_add(SEED_STEP);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        bits ^ (bits >> 31)
+    }
+
+    /// The next random number, at least 0 and less than 1.
+    pub fn random(&self) -> f64 {
+        (self.random_bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// The variables a parser may meet; using another one is an error at once, not when documents come.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    known: Vec<Str>,
+}
+
+impl Names {
+    /// The same names and one more.
+    pub fn with(&self, name: impl Into<Str>) -> Names {
+        let mut names = self.clone();
+        names.known.push(name.into());
+        names
+    }
+
+    /// Whether there is such a variable.
+    pub fn contains(&self, name: &str) -> bool {
+        self.known.iter().any(|known| known == name)
+    }
+}
+
+/// A variable of `$let`, `$map` and their like, and those around it.
+#[derive(Debug)]
+pub(crate) struct Local<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a Value,
+    pub(crate) outer: Option<&'a Local<'a>>,
+}
+
+/// What one evaluation sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    root: &'a Object,
+    current: Option<&'a Value>,
+    locals: Option<&'a Local<'a>>,
+    env: &'a Env,
+}
+
+impl<'a> Scope<'a> {
+    /// The scope of a whole document.
+    pub fn new(root: &'a Object, env: &'a Env) -> Scope<'a> {
+        Scope {
+            root,
+            current: None,
+            locals: None,
+            env,
+        }
+    }
+
+    /// The document.
+    pub(crate) fn root(&self) -> &'a Object {
+        self.root
+    }
+
+    /// What field paths start from, unless it is the document.
+    pub(crate) fn current(&self) -> Option<&'a Value> {
+        self.current
+    }
+
+    pub(crate) fn env(&self) -> &'a Env {
+        self.env
+    }
+
+    /// The same scope with field paths starting elsewhere.
+    pub(crate) fn at(&self, current: &'a Value) -> Scope<'a> {
+        Scope {
+            current: Some(current),
+            ..*self
+        }
+    }
+
+    /// A variable that hides outer ones of its name, to be handed to [`Scope::inside`].
+    pub(crate) fn local(&self, name: &'a str, value: &'a Value) -> Local<'a> {
+        Local {
+            name,
+            value,
+            outer: self.locals,
+        }
+    }
+
+    /// The same scope with that variable. Binding CURRENT moves where field paths start.
+    pub(crate) fn inside<'b>(&self, local: &'b Local<'b>) -> Scope<'b>
+    where
+        'a: 'b,
+    {
+        Scope {
+            root: self.root,
+            current: match local.name {
+                "CURRENT" => Some(local.value),
+                _ => self.current,
+            },
+            locals: Some(local),
+            env: self.env,
+        }
+    }
+
+    /// The variable of that name, or the absence of a value.
+    pub(crate) fn variable(&self, name: &str) -> &'a Value {
+        let mut next = self.locals;
+        while let Some(local) = next {
+            if local.name == name {
+                return local.value;
+            }
+            next = local.outer;
+        }
+        self.env.variable(name).unwrap_or(Value::undefined())
+    }
+}

@@ -1,0 +1,16 @@
+//! `$allElementsTrue`: whether every element is true.
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Exactly(1, run);
+
+fn run(args: &Args<'_>) -> Result<Value> {
+    match args[0].as_array() {
+        Some(elements) => Ok(Value::Bool(elements.iter().all(is_true))),
+        None => {
+            let found = type_name(&args[0]);
+            let message = format!("$allElementsTrue's argument must be an array, but is {found}");
+            Err(MqlError::new(17040, message))
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What the three operators of regular expressions share. Matching takes time linear in the text.
+
+use std::sync::Arc;
+
+use regex::{Captures, Regex, RegexBuilder};
+
+use super::*;
+
+const FIELDS: Fields = Fields {
+    names: &[("input", 31022), ("regex", 31023), ("options", OPTIONAL)],
+    not_object: 51103,
+    unknown: 31024,
+};
+
+/// Memory that a compiled expression may take.
+const COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// What to do with the text and the expression.
+pub(super) type Search = fn(&Regex, &str) -> Value;
+
+/// A search for an expression that is compiled at once if it is constant.
+#[derive(Debug)]
+struct Pattern {
+    operator: &'static str,
+    input: Expr,
+    regex: Expr,
+    options: Option<Expr>,
+    compiled: Option<Arc<Regex>>,
+    search: Search,
+    absent: Value,
+}
+
+/// Reads the arguments; `absent` is the answer when there is no text or no expression.
+pub(super) fn parse(
+    operator: &'static str,
+    spec: &Value,
+    names: &Names,
+    search: Search,
+    absent: Value,
+) -> Result<Expr> {
+    let mut parts = FIELDS.parse(operator, spec, names)?.into_iter();
+    let mut part = || parts.next().flatten();
+    let literal = |part: Option<Expr>| part.unwrap_or(Expr::Literal(Value::Undefined));
+    let (input, regex, options) = (literal(part()), literal(part()), part());
+    let flags = match &options {
+        Some(options) => options.constant(),
+        None => Some(Value::undefined()),
+    };
+    let compiled = match (regex.constant(), flags) {
+        (Some(regex), Some(flags)) => compile(operator, regex, flags)?.map(Arc::new),
+        _ => None,
+    };
+    Ok(Expr::lazy(Pattern {
+        operator,
+        input,
+        regex,
+        options,
+        compiled,
+        search,
+        absent,
+    }))
+}
+
+impl Operator for Pattern {
+    fn eval(&self, scope: &Scope<'_>) -> Result<Value> {
+        let input = self.input.get(scope)?;
+        let input = match &*input {
+            Value::String(text) => text.as_str(),
+            other if is_nullish(other) => return Ok(self.absent.clone()),
+            _ => {
+                let message = format!("{} needs 'input' to be of type string", self.operator);
+                return Err(MqlError::new(51104, message));
+            }
+        };
+        if let Some(regex) = &self.compiled {
+            return Ok((self.search)(regex, input));
+        }
+        let options = match &self.options {
+            Some(options) => options.eval(scope)?,
+            None => Value::Undefined,
+        };
+        match compile(self.operator, &*self.regex.get(scope)?, &options)? {
+            Some(regex) => Ok((self.search)(&regex, input)),
+            None => Ok(self.absent.clone()),
+        }
+    }
+}
+
+/// The compiled expression; nothing if it is null or missing.
+fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Regex>> {
+    let refused = |code, what: String| Err(MqlError::new(code, format!("{operator}{what}")));
+    let (pattern, own) = match regex {
+        Value::String(pattern) => (pattern.as_str(), ""),
+        Value::Regex { pattern, options } => (pattern.as_str(), options.as_str()),
+        other if is_nullish(other) => return Ok(None),
+        _ => return refused(51105, " needs 'regex' to be of type string or regex".into()),
+    };
+    let given = match options {
+        Value::String(options) => options.as_str(),
+        other if is_nullish(other) => "",
+        _ => return refused(51106, " needs 'options' to be of type string".into()),
+    };
+    if !own.is_empty() && !given.is_empty() {
+        return refused(
+            51107,
+            ": found regex option(s) specified in both 'regex' and 'option' fields".into(),
+        );
+    }
+    if pattern.contains('\0') {
+        return refused(
+            51109,
+            ": regular expression cannot contain an embedded null byte".into(),
+        );
+    }
+    if given.contains('\0') {
+        return refused(
+            51110,
+            ": regular expression options cannot contain an embedded null byte".into(),
+        );
+    }
+    let mut builder = RegexBuilder::new(pattern);
+    builder.size_limit(COMPILED_BYTES_MAX);
+    for flag in own.chars().chain(given.chars()) {
+        match flag {
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            's' => builder.dot_matches_new_line(true),
+            'x' => builder.ignore_whitespace(true),
+            'u' => &mut builder,
+            _ => return refused(51108, format!(" invalid flag in regex options: {flag}")),
+        };
+    }
+    match builder.build() {
+        Ok(regex) => Ok(Some(regex)),
+        Err(error) => Err(MqlError::new(
+            51111,
+            format!("Invalid Regex in {operator}: {error}"),
+        )),
+    }
+}
+
+/// What a match looks like: its text, its place in code points, and its groups.
+pub(super) fn describe(text: &str, captures: &Captures<'_>) -> Value {
+    let mut found = Object::with_capacity(3);
+    let whole = captures.get(0);
+    let start = whole.map_or(0, |whole| whole.start());
+    found.push("match", whole.map_or("", |whole| whole.as_str()));
+    let before = text.get(..start).unwrap_or_default();
+    found.push("idx", before.chars().count() as i32);
+    let group = |group: Option<regex::Match<'_>>| match group {
+        Some(group) => Value::from(group.as_str()),
+        None => Value::Null,
+    };
+    let groups = captures.iter().skip(1).map(group);
+    found.push("captures", Value::Array(groups.collect()));
+    Value::Object(found)
+}

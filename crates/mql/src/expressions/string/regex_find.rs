@@ -1,0 +1,18 @@
+//! `$regexFind`: the first match of a regular expression in a text.
+
+use regex::Regex;
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Custom(parse);
+
+fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
+    pattern::parse(operator, spec, names, search, Value::Null)
+}
+
+fn search(regex: &Regex, text: &str) -> Value {
+    match regex.captures(text) {
+        Some(captures) => pattern::describe(text, &captures),
+        None => Value::Null,
+    }
+}

@@ -1,0 +1,15 @@
+//! `$regexMatch`: whether a regular expression matches a text.
+
+use regex::Regex;
+
+use super::*;
+
+pub(crate) const FORM: Form = Form::Custom(parse);
+
+fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
+    pattern::parse(operator, spec, names, search, Value::Bool(false))
+}
+
+fn search(regex: &Regex, text: &str) -> Value {
+    Value::Bool(regex.is_match(text))
+}
