@@ -1,3 +1,19 @@
 //! The Mongo door: wire bytes to verbs and back. Nothing is decided here.
 
+mod answer;
+mod auth;
+mod call;
+mod codes;
+mod commands;
+mod connection;
+mod door;
+mod error;
+mod fields;
+mod generic;
+mod registry;
+mod types;
 pub mod wire;
+
+pub use connection::Peer;
+pub use door::{Counted, Door, Settings};
+pub use registry::support_page;

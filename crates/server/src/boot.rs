@@ -1,6 +1,7 @@
 //! From a configuration to a running server, and back to nothing.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::config::{Config, Protocol};
 use crate::init;
 use crate::listen::{Listeners, Serving};
 use crate::metrics::Metrics;
+use crate::mongo::ServingMongo;
 use crate::shutdown::Signals;
 use crate::tls::Identity;
 
@@ -85,27 +87,65 @@ pub async fn run(config: Config) -> Result<(), Failure> {
         certificate: identity.map(|identity| Bytes::from(identity.certificate)),
         stopping: AtomicBool::new(false),
     });
+    let mongo = open_mongo(&config, &app, tls.clone()).await?;
     let serving = Serving::start(listeners, Arc::clone(&app), config.protocol, tls);
     let background = [
         tokio::spawn(watch_clock(Arc::clone(&service))),
         tokio::spawn(maintain(Arc::clone(&service))),
         tokio::spawn(build_indexes(Arc::clone(&service))),
     ];
-    if let Some(mongo) = &config.mongo {
-        tracing::info!(port = mongo.port, "the Mongo door is not in this build");
-    }
-    say_ready(&format!("ready nosql={address}"));
+    let mongo_address = mongo
+        .as_ref()
+        .map_or("off".to_owned(), |(_, address)| address.to_string());
+    say_ready(&format!("ready nosql={address} mongo={mongo_address}"));
 
     let signal = signals.next().await;
     tracing::info!(signal, "stopping");
     app.stopping.store(true, Ordering::Release);
-    serving.stop().await;
+    let mongo = async {
+        if let Some((mongo, _)) = mongo {
+            mongo.stop().await;
+        }
+    };
+    tokio::join!(serving.stop(), mongo);
     background.iter().for_each(tokio::task::JoinHandle::abort);
     service
         .close()
         .await
         .map_err(|error| format!("the store did not close well: {}", error.message))?;
     Ok(())
+}
+
+/// Opens the Mongo door, if it is wanted.
+async fn open_mongo(
+    config: &Config,
+    app: &Arc<App>,
+    tls: Option<TlsAcceptor>,
+) -> Result<Option<(ServingMongo, SocketAddr)>, Failure> {
+    let Some(mongo) = &config.mongo else {
+        return Ok(None);
+    };
+    let listeners = Listeners::bind(config.bind, mongo.port)
+        .await
+        .map_err(|error| format!("{error}; choose another port with --mongo-port, or off"))?;
+    let address = listeners.address;
+    let settings = lapsedb_door_mongo::Settings {
+        auth: mongo.auth,
+        advertise: mongo.advertise.clone(),
+        test_commands: mongo.test_commands,
+        master_key: STANDARD.encode(&config.master_key),
+        read_only_key: config
+            .read_only_key
+            .as_ref()
+            .map(|key| STANDARD.encode(key)),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let counting = Arc::clone(app);
+    let door = lapsedb_door_mongo::Door::new(Arc::clone(&app.service), settings, move |counted| {
+        counting.metrics.count_mongo(counted);
+    });
+    let serving = ServingMongo::start(listeners, Arc::new(door), config.protocol, tls);
+    Ok(Some((serving, address)))
 }
 
 async fn open(config: &Config) -> Result<Arc<Service>, Failure> {

@@ -23,7 +23,7 @@ use crate::route;
 /// Connections served at once; more wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 8_192;
 /// How long a connection may wait before its first byte, or take for its TLS handshake.
-const OPENING_SECONDS_MAX: u64 = 30;
+pub(crate) const OPENING_SECONDS_MAX: u64 = 30;
 /// How long a request's headers may take; also how long an idle connection is kept.
 const HEADERS_SECONDS_MAX: u64 = 180;
 /// All headers of one request together. Session tokens and continuations are long.
@@ -36,15 +36,15 @@ const STREAMS_MAX: u32 = 1_024;
 const STREAM_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 /// The pause after a failed accept, which mostly means too many open files.
-const ACCEPT_PAUSE_MS: u64 = 100;
+pub(crate) const ACCEPT_PAUSE_MS: u64 = 100;
 /// The first byte of a TLS handshake record; no HTTP request begins with it.
-const TLS_HANDSHAKE: u8 = 0x16;
+pub(crate) const TLS_HANDSHAKE: u8 = 0x16;
 /// How long requests in flight may take to finish at the end.
-const DRAIN_SECONDS_MAX: u64 = 10;
+pub(crate) const DRAIN_SECONDS_MAX: u64 = 10;
 
 /// The sockets of one door, bound but not yet served.
 pub struct Listeners {
-    sockets: Vec<TcpListener>,
+    pub(crate) sockets: Vec<TcpListener>,
     /// The address to tell.
     pub address: SocketAddr,
 }
@@ -177,7 +177,7 @@ async fn accept(socket: TcpListener, door: Arc<Door>) {
 }
 
 /// Waits until no new requests are taken.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     // An error means that the door itself is gone, which is no reason to go on.
     let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -7,6 +7,7 @@ mod health;
 mod init;
 mod listen;
 mod metrics;
+mod mongo;
 mod reply;
 mod route;
 mod shutdown;

@@ -2,11 +2,14 @@
 
 mod verb;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
+use lapsedb_door_mongo::Counted;
 use lapsedb_service::{Error, Gauges, Service};
 
 pub use verb::{Part, Verb};
@@ -30,6 +33,8 @@ pub struct Metrics {
     micros: AtomicU64,
     /// Hundredths of a request unit.
     centi_units: AtomicU64,
+    /// Commands of the Mongo door by name and code; 0 is success.
+    commands: Mutex<BTreeMap<(&'static str, i32), u64>>,
 }
 
 #[derive(Debug, Default)]
@@ -45,18 +50,29 @@ impl Metrics {
             .position(|known| *known == status)
             .unwrap_or(other);
         add(&self.requests[verb.index()].0[slot], 1);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        add(
-            &self.buckets[BUCKETS_US.partition_point(|end| *end < micros)],
-            1,
-        );
-        add(&self.micros, micros);
+        self.time(took);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a float cast saturates"
         )]
         add(&self.centi_units, (charge * 100.0).round() as u64);
+    }
+
+    /// Counts one answered command of the Mongo door.
+    pub fn count_mongo(&self, counted: Counted) {
+        self.time(counted.took);
+        let key = (counted.command, counted.code.unwrap_or(0));
+        // A thread that panicked while counting has left a number that still counts.
+        let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        *commands.entry(key).or_default() += 1;
+    }
+
+    fn time(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BUCKETS_US.partition_point(|end| *end < micros);
+        add(&self.buckets[bucket], 1);
+        add(&self.micros, micros);
     }
 
     /// Everything as Prometheus text.
@@ -97,6 +113,11 @@ impl Metrics {
                     &count.to_string(),
                 );
             }
+        }
+        let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((command, status), count) in commands.iter() {
+            let labels = format!("{{door=\"mongo\",verb=\"{command}\",status=\"{status}\"}}");
+            line(out, &format!("{name}{labels}"), &count.to_string());
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lapsedb_record::Clock;
 use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
 
+use crate::documents::State;
 use crate::error::{Error, Kind, Result};
 use crate::maintain::Maintenance;
 use crate::throughput::Throughputs;
@@ -34,6 +35,7 @@ pub struct Service {
     config: Config,
     throughputs: Throughputs,
     maintenance: Maintenance,
+    documents: State,
 }
 
 impl Service {
@@ -54,6 +56,7 @@ impl Service {
             config,
             throughputs: Throughputs::default(),
             maintenance: Maintenance::default(),
+            documents: State::default(),
         }))
     }
 
@@ -89,6 +92,12 @@ impl Service {
     /// When the engine fails.
     pub async fn close(&self) -> Result<()> {
         Ok(self.store.close().await?)
+    }
+
+    /// What the verbs on documents keep in memory.
+    #[must_use]
+    pub const fn documents_state(&self) -> &State {
+        &self.documents
     }
 
     pub(crate) const fn store(&self) -> &Store {

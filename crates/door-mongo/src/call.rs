@@ -1,0 +1,227 @@
+//! One command: from its document to a reply's.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use lapsedb_service::documents::{Fault, Work};
+use lapsedb_service::{Ctx, Who};
+use lapsedb_value::{Object, Value};
+
+use crate::answer::{self, Answer};
+use crate::codes;
+use crate::connection::Connection;
+use crate::door::Door;
+use crate::error;
+use crate::generic::Generic;
+use crate::registry::{self, Command, Login};
+use crate::wire::{OpMsg, OpQuery};
+
+/// A command's future.
+pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, Fault>> + Send + 'a>>;
+
+/// A command under way.
+pub(crate) struct Call<'c> {
+    pub(crate) door: &'c Arc<Door>,
+    pub(crate) connection: &'c mut Connection,
+    pub(crate) command: &'static Command,
+    /// The name as the client wrote it.
+    pub(crate) name: String,
+    pub(crate) database: String,
+    pub(crate) body: Object,
+    pub(crate) generic: Generic,
+}
+
+impl Call<'_> {
+    /// Who asks.
+    pub(crate) fn who(&self) -> Who {
+        match &self.connection.login {
+            Some(login) if login.read_only => Who::ReadOnly,
+            Some(_) | None => Who::Master,
+        }
+    }
+
+    /// The request's context.
+    pub(crate) fn ctx(&self) -> Ctx {
+        Ctx::new(Arc::clone(&self.door.service), self.who())
+    }
+
+    /// The work of this command.
+    pub(crate) fn work(&self) -> Work {
+        Work::new(self.ctx()).within(self.generic.max_time)
+    }
+}
+
+/// How a reply goes back.
+pub(crate) enum Form {
+    /// In the message of today.
+    Msg,
+    /// In the reply to an old query.
+    Old {
+        /// The query itself failed.
+        failed: bool,
+    },
+}
+
+/// A command and its reply.
+pub(crate) struct Answered {
+    pub(crate) command: &'static str,
+    pub(crate) code: Option<i32>,
+    pub(crate) document: Vec<u8>,
+    pub(crate) form: Form,
+}
+
+/// The database that a message without one means: only greetings may leave it out.
+const DEFAULT_DATABASE: &str = "admin";
+
+/// Runs the command of a message.
+pub(crate) async fn run(door: &Arc<Door>, connection: &mut Connection, message: OpMsg) -> Answered {
+    let mut body = message.body;
+    for (name, documents) in message.sequences {
+        if body.contains_key(&name) {
+            let fault = Fault::new(
+                codes::DUPLICATE_SEQUENCE,
+                format!("Request contains a document sequence and a field named '{name}'"),
+            );
+            return failed(door, "other", &fault, Form::Msg);
+        }
+        let documents = documents.into_iter().map(Value::Object).collect();
+        body.push(name, Value::Array(documents));
+    }
+    let database = match body.remove("$db") {
+        Some(Value::String(database)) => database.to_string(),
+        Some(_) | None => {
+            let fault = Fault::new(
+                codes::MISSING_FIELD,
+                "OP_MSG requests require a $db argument",
+            );
+            return failed(door, "other", &fault, Form::Msg);
+        }
+    };
+    execute(door, connection, database, body, Form::Msg).await
+}
+
+/// Runs the command of an old query: only greetings come so.
+pub(crate) async fn run_old(
+    door: &Arc<Door>,
+    connection: &mut Connection,
+    query: OpQuery,
+) -> Answered {
+    let Some(database) = query.database().map(str::to_owned) else {
+        let mut document = Object::new();
+        document.push(
+            "$err",
+            "Unsupported OP_QUERY command: find. The client driver may require an upgrade.",
+        );
+        document.push("code", codes::OLD_QUERY_REMOVED);
+        document.push("ok", Value::Double(0.0));
+        return Answered {
+            command: "other",
+            code: Some(codes::OLD_QUERY_REMOVED),
+            document: answer::encode(&document),
+            form: Form::Old { failed: true },
+        };
+    };
+    let name = query.body.keys().next().cloned().unwrap_or_default();
+    match registry::find(&name) {
+        Some(command) if command.greets => {
+            let mut body = query.body;
+            body.remove("$db");
+            let database = if database.is_empty() {
+                DEFAULT_DATABASE.to_owned()
+            } else {
+                database
+            };
+            execute(
+                door,
+                connection,
+                database,
+                body,
+                Form::Old { failed: false },
+            )
+            .await
+        }
+        Some(_) | None => {
+            let fault = Fault::new(
+                codes::UNSUPPORTED_OP_QUERY,
+                format!(
+                    "Unsupported OP_QUERY command: {name}. The client driver may require an upgrade."
+                ),
+            );
+            failed(door, "other", &fault, Form::Old { failed: false })
+        }
+    }
+}
+
+async fn execute(
+    door: &Arc<Door>,
+    connection: &mut Connection,
+    database: String,
+    body: Object,
+    form: Form,
+) -> Answered {
+    let name = body.keys().next().cloned().unwrap_or_default();
+    let Some(command) = registry::find(&name) else {
+        let fault = Fault::new(
+            codes::COMMAND_NOT_FOUND,
+            format!("no such command: '{name}'"),
+        );
+        return failed(door, "other", &fault, form);
+    };
+    match attempt(door, connection, command, (&name, database), body).await {
+        Ok(answer) => Answered {
+            command: command.name,
+            code: None,
+            document: answer.encode(door),
+            form,
+        },
+        Err(fault) => {
+            tracing::debug!(command = command.name, ?fault, "a command failed");
+            failed(door, command.name, &fault, form)
+        }
+    }
+}
+
+async fn attempt(
+    door: &Arc<Door>,
+    connection: &mut Connection,
+    command: &'static Command,
+    (name, database): (&str, String),
+    mut body: Object,
+) -> Result<Answer, Fault> {
+    if door.settings.auth && connection.login.is_none() && command.login == Login::Needed {
+        return Err(Fault::new(
+            codes::UNAUTHORIZED,
+            format!("Command {name} requires authentication"),
+        ));
+    }
+    lapsedb_service::documents::namespace::check_database(&database).or_else(|fault| {
+        // Logins name no ordinary database.
+        if database == "$external" {
+            Ok(())
+        } else {
+            Err(fault)
+        }
+    })?;
+    let generic = Generic::take(&mut body)?;
+    let mut call = Call {
+        door,
+        connection,
+        command,
+        name: name.to_owned(),
+        database,
+        body,
+        generic,
+    };
+    (command.run)(&mut call).await
+}
+
+fn failed(door: &Door, command: &'static str, fault: &Fault, form: Form) -> Answered {
+    let (code, document) = error::document(fault);
+    Answered {
+        command,
+        code: Some(code),
+        document: Answer::Plain(document).encode_failed(door),
+        form,
+    }
+}

@@ -1,0 +1,41 @@
+//! Tells the size of a database.
+
+use lapsedb_service::documents::{self, Fault};
+use lapsedb_value::{Object, Value};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::fields::Fields;
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    fields.own(call);
+    let scale = fields.integer("scale")?.unwrap_or(1).max(1);
+    fields.ignore(&["freeStorage"]);
+    fields.end()?;
+    let database = call.database.clone();
+    let all = documents::list_collections(&mut call.work(), &database).await?;
+    let number = |n: u64| Value::Double(n as f64);
+    let scaled = |n: u64| Value::Double((n / scale.unsigned_abs()) as f64);
+    let objects: u64 = all.iter().map(|collection| collection.documents).sum();
+    let bytes: u64 = all.iter().map(|collection| collection.bytes).sum();
+    let collections = u64::try_from(all.len()).unwrap_or(u64::MAX);
+    let mut reply = Object::with_capacity(16);
+    reply.push("db", database);
+    reply.push("collections", number(collections));
+    reply.push("views", number(0));
+    reply.push("objects", number(objects));
+    reply.push(
+        "avgObjSize",
+        number(bytes.checked_div(objects).unwrap_or(0)),
+    );
+    reply.push("dataSize", scaled(bytes));
+    reply.push("storageSize", scaled(bytes));
+    reply.push("indexes", number(collections));
+    reply.push("indexSize", number(0));
+    reply.push("totalSize", scaled(bytes));
+    reply.push("scaleFactor", Value::Double(scale as f64));
+    reply.push("fsUsedSize", number(0));
+    reply.push("fsTotalSize", number(0));
+    Ok(Answer::Plain(reply))
+}

@@ -1,0 +1,21 @@
+//! Drops a collection.
+
+use lapsedb_service::documents::{self, Fault};
+use lapsedb_value::Object;
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::fields::Fields;
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    let namespace = fields.namespace(call)?;
+    fields.ignore(&["encryptedFields"]);
+    fields.end()?;
+    let mut reply = Object::with_capacity(2);
+    if documents::drop_collection(&mut call.work(), &namespace).await? {
+        reply.push("nIndexesWas", 1);
+        reply.push("ns", namespace.to_string());
+    }
+    Ok(Answer::Plain(reply))
+}

@@ -1,0 +1,77 @@
+//! Reads documents.
+
+use lapsedb_service::documents::{self, Fault, Find};
+use lapsedb_value::Value;
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::codes;
+use crate::fields::Fields;
+
+/// Options that change only how an answer is found, or that were without effect before.
+const WITHOUT_EFFECT: [&str; 4] = [
+    "allowDiskUse",
+    "oplogReplay",
+    "allowPartialResults",
+    "exhaust",
+];
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    let namespace = fields.namespace(call)?;
+    let find = read(&mut fields)?;
+    fields.end()?;
+    let batch = documents::find(&mut call.work(), &namespace, &find).await?;
+    Ok(Answer::Cursor {
+        field: "firstBatch",
+        batch,
+    })
+}
+
+/// The members of a find.
+pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
+    let mut limit = fields.integer("limit")?.unwrap_or(0);
+    let mut single_batch = fields.truth("singleBatch", false)?;
+    if limit < 0 {
+        // The old way to say "so many and no cursor".
+        limit = limit.checked_neg().unwrap_or(i64::MAX);
+        single_batch = true;
+    }
+    let find = Find {
+        filter: fields.document("filter")?,
+        projection: fields.document("projection")?,
+        sort: fields.document("sort")?,
+        skip: fields.size("skip")?.unwrap_or(0),
+        limit: u64::try_from(limit).unwrap_or(0),
+        batch_size: fields
+            .size("batchSize")?
+            .map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
+        single_batch,
+        no_timeout: fields.truth("noCursorTimeout", false)?,
+    };
+    fields.ignore(&WITHOUT_EFFECT);
+    if fields.truth("tailable", false)? {
+        return Err(Fault::new(
+            codes::BAD_VALUE,
+            "error processing query: tailable cursor requested on non capped collection",
+        ));
+    }
+    if fields.truth("awaitData", false)? {
+        return Err(Fault::new(
+            codes::FAILED_TO_PARSE,
+            "Cannot set 'awaitData' without also setting 'tailable'",
+        ));
+    }
+    for name in [
+        "hint",
+        "let",
+        "collation",
+        "min",
+        "max",
+        "returnKey",
+        "showRecordId",
+    ] {
+        let _: Option<Value> = fields.raw(name);
+    }
+    Ok(find)
+}

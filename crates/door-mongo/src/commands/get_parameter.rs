@@ -1,0 +1,47 @@
+//! Tells the value of a parameter.
+
+use lapsedb_service::documents::Fault;
+use lapsedb_value::{Object, Value};
+
+use crate::answer::Answer;
+use crate::call::Call;
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let body = std::mem::take(&mut call.body);
+    let all = body.get(&call.name).and_then(Value::as_str) == Some("*");
+    let mut reply = Object::new();
+    for (name, value) in parameters(call) {
+        if all || body.contains_key(name) {
+            reply.push(name, value);
+        }
+    }
+    if reply.is_empty() {
+        return Err(Fault::new(72, "no option found to get"));
+    }
+    Ok(Answer::Plain(reply))
+}
+
+fn parameters(call: &Call<'_>) -> Vec<(&'static str, Value)> {
+    let mut version = Object::with_capacity(1);
+    version.push("version", "7.0");
+    vec![
+        (
+            "authenticationMechanisms",
+            Value::Array(
+                ["SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN"]
+                    .map(Value::from)
+                    .to_vec(),
+            ),
+        ),
+        (
+            "enableTestCommands",
+            Value::Bool(call.door.settings.test_commands),
+        ),
+        ("featureCompatibilityVersion", Value::Object(version)),
+        ("logLevel", Value::Int32(0)),
+        ("requireApiVersion", Value::Bool(false)),
+        ("transactionLifetimeLimitSeconds", Value::Int32(60)),
+        ("ttlMonitorEnabled", Value::Bool(true)),
+        ("ttlMonitorSleepSecs", Value::Int32(1)),
+    ]
+}

@@ -1,0 +1,50 @@
+//! Inserts documents.
+
+use lapsedb_service::documents::{self, Fault, Insert, Wrote};
+use lapsedb_value::{Object, Value};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::error;
+use crate::fields::Fields;
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    let namespace = fields.namespace(call)?;
+    let insert = Insert {
+        documents: fields.documents("documents")?,
+        ordered: fields.truth("ordered", true)?,
+    };
+    fields.ignore(&["bypassDocumentValidation"]);
+    fields.end()?;
+    let wrote = documents::insert(&mut call.work(), &namespace, insert).await?;
+    Ok(Answer::Plain(reply(&wrote, false)))
+}
+
+/// What writes have done, as a reply.
+pub(crate) fn reply(wrote: &Wrote, with_modified: bool) -> Object {
+    let number = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
+    let mut reply = Object::with_capacity(6);
+    reply.push("n", number(wrote.n));
+    if !wrote.upserted.is_empty() {
+        let upserted = wrote.upserted.iter().map(|(index, id)| {
+            let mut one = Object::with_capacity(2);
+            one.push("index", i32::try_from(*index).unwrap_or(i32::MAX));
+            one.push("_id", id.clone());
+            Value::Object(one)
+        });
+        reply.push("upserted", Value::Array(upserted.collect()));
+    }
+    if with_modified {
+        reply.push("nModified", number(wrote.modified));
+    }
+    if !wrote.faults.is_empty() {
+        let errors = wrote.faults.iter().map(error::write_error).collect();
+        reply.push("writeErrors", Value::Array(errors));
+    }
+    if !wrote.retried.is_empty() {
+        let retried = wrote.retried.iter().copied().map(Value::Int32).collect();
+        reply.push("retriedStmtIds", Value::Array(retried));
+    }
+    reply
+}

@@ -1,0 +1,51 @@
+//! Lists the databases.
+
+use lapsedb_service::documents::{self, Fault};
+use lapsedb_value::{Object, Value};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::codes;
+use crate::fields::Fields;
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    fields.own(call);
+    let name_only = fields.truth("nameOnly", false)?;
+    let filter = fields.document("filter")?;
+    fields.ignore(&["authorizedDatabases"]);
+    fields.end()?;
+    if call.database != "admin" {
+        return Err(Fault::new(
+            codes::UNAUTHORIZED,
+            "listDatabases may only be run against the admin database.",
+        ));
+    }
+    let mut total = 0;
+    let mut shown = Vec::new();
+    for database in documents::list_databases(&mut call.work()).await? {
+        let mut one = Object::with_capacity(3);
+        one.push("name", database.name);
+        one.push("sizeOnDisk", Value::Int64(size(database.bytes)));
+        one.push("empty", false);
+        if !documents::matches(&filter, &one)? {
+            continue;
+        }
+        total += database.bytes;
+        if name_only {
+            one.retain(|name, _| name == "name");
+        }
+        shown.push(Value::Object(one));
+    }
+    let mut reply = Object::with_capacity(3);
+    reply.push("databases", Value::Array(shown));
+    if !name_only {
+        reply.push("totalSize", Value::Int64(size(total)));
+        reply.push("totalSizeMb", Value::Int64(size(total / (1024 * 1024))));
+    }
+    Ok(Answer::Plain(reply))
+}
+
+fn size(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

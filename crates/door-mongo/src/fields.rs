@@ -1,0 +1,187 @@
+//! The members of a command, each asked for by name and type. What nobody asked for is refused, never ignored.
+
+use lapsedb_service::documents::{Fault, Namespace};
+use lapsedb_value::{Object, Value};
+
+use crate::call::Call;
+use crate::codes;
+use crate::types;
+
+/// The members of a command or of a statement in it.
+pub(crate) struct Fields {
+    /// What the command is called in error texts.
+    context: String,
+    members: Object,
+}
+
+impl Fields {
+    /// The members of a command.
+    pub(crate) fn of(call: &mut Call<'_>) -> Fields {
+        Fields {
+            context: call.command.name.to_owned(),
+            members: std::mem::take(&mut call.body),
+        }
+    }
+
+    /// The members of a statement.
+    pub(crate) fn new(context: &str, members: Object) -> Fields {
+        Fields {
+            context: context.to_owned(),
+            members,
+        }
+    }
+
+    /// Takes a member out as it is; null counts as none.
+    pub(crate) fn any(&mut self, name: &str) -> Option<Value> {
+        self.members.remove(name).filter(|value| !value.is_null())
+    }
+
+    /// Takes a member out as it is, null too.
+    pub(crate) fn raw(&mut self, name: &str) -> Option<Value> {
+        self.members.remove(name)
+    }
+
+    /// Takes out members whose value changes nothing here.
+    pub(crate) fn ignore(&mut self, names: &[&str]) {
+        for name in names {
+            self.members.remove(name);
+        }
+    }
+
+    /// A document; empty, if there is none.
+    pub(crate) fn document(&mut self, name: &str) -> Result<Object, Fault> {
+        Ok(self.document_if(name)?.unwrap_or_default())
+    }
+
+    /// A document, if there is one.
+    pub(crate) fn document_if(&mut self, name: &str) -> Result<Option<Object>, Fault> {
+        match self.any(name) {
+            None => Ok(None),
+            Some(Value::Object(object)) => Ok(Some(object)),
+            Some(other) => Err(self.wrong(name, &other, "object")),
+        }
+    }
+
+    /// A text, if there is one.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Fault> {
+        match self.any(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.to_string())),
+            Some(other) => Err(self.wrong(name, &other, "string")),
+        }
+    }
+
+    /// A truth: a boolean, or a number.
+    pub(crate) fn truth(&mut self, name: &str, default: bool) -> Result<bool, Fault> {
+        match self.any(name) {
+            None => Ok(default),
+            Some(Value::Bool(truth)) => Ok(truth),
+            Some(number) if number.is_number() => Ok(number.as_f64() != Some(0.0)),
+            Some(other) => Err(self.wrong(name, &other, "bool")),
+        }
+    }
+
+    /// A whole number, if there is one.
+    pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, Fault> {
+        match self.any(name) {
+            None => Ok(None),
+            Some(number) if number.is_number() => Ok(Some(whole(&number))),
+            Some(other) => Err(self.wrong(name, &other, "long")),
+        }
+    }
+
+    /// A whole number that is not negative, if there is one.
+    pub(crate) fn size(&mut self, name: &str) -> Result<Option<u64>, Fault> {
+        match self.integer(name)? {
+            None => Ok(None),
+            Some(number) => match u64::try_from(number) {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(Fault::new(
+                    codes::NEGATIVE,
+                    format!("BSON field '{name}' value must be >= 0, actual value '{number}'"),
+                )),
+            },
+        }
+    }
+
+    /// A list, if there is one.
+    pub(crate) fn list(&mut self, name: &str) -> Result<Option<Vec<Value>>, Fault> {
+        match self.any(name) {
+            None => Ok(None),
+            Some(Value::Array(elements)) => Ok(Some(elements)),
+            Some(other) => Err(self.wrong(name, &other, "array")),
+        }
+    }
+
+    /// A list of documents, which must be there.
+    pub(crate) fn documents(&mut self, name: &str) -> Result<Vec<Object>, Fault> {
+        let Some(list) = self.list(name)? else {
+            return Err(self.missing(name));
+        };
+        list.into_iter()
+            .map(|element| match element {
+                Value::Object(object) => Ok(object),
+                other => Err(self.wrong(name, &other, "object")),
+            })
+            .collect()
+    }
+
+    /// The collection that the command names by its own name.
+    pub(crate) fn namespace(&mut self, call: &Call<'_>) -> Result<Namespace, Fault> {
+        match self.members.remove(&call.name) {
+            Some(Value::String(name)) => Namespace::new(&call.database, &name),
+            Some(other) => Err(Fault::new(
+                73,
+                format!("collection name has invalid type {}", types::name(&other)),
+            )),
+            None => Err(self.missing(&call.name)),
+        }
+    }
+
+    /// Takes the command's own member out.
+    pub(crate) fn own(&mut self, call: &Call<'_>) -> Value {
+        self.members.remove(&call.name).unwrap_or_default()
+    }
+
+    /// Refuses what nobody has asked for.
+    pub(crate) fn end(self) -> Result<(), Fault> {
+        match self.members.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Fault::new(
+                codes::UNKNOWN_FIELD,
+                format!("BSON field '{}.{name}' is an unknown field.", self.context),
+            )),
+        }
+    }
+
+    /// What a missing member is answered.
+    pub(crate) fn missing(&self, name: &str) -> Fault {
+        Fault::new(
+            codes::MISSING_FIELD,
+            format!(
+                "BSON field '{}.{name}' is missing but a required field",
+                self.context
+            ),
+        )
+    }
+
+    /// What a member of another type is answered.
+    pub(crate) fn wrong(&self, name: &str, value: &Value, wanted: &str) -> Fault {
+        Fault::new(
+            codes::TYPE_MISMATCH,
+            format!(
+                "BSON field '{}.{name}' is the wrong type '{}', expected type '{wanted}'",
+                self.context,
+                types::name(value)
+            ),
+        )
+    }
+}
+
+/// A number without its fraction.
+pub(crate) fn whole(number: &Value) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates")]
+    number
+        .as_i64()
+        .unwrap_or_else(|| number.as_f64().unwrap_or(0.0) as i64)
+}

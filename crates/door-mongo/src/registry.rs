@@ -1,0 +1,132 @@
+//! Every command, one sorted line each. Dispatch, `listCommands` and the support page come from here.
+
+use crate::call::{Call, Running};
+use crate::commands::{
+    build_info, connection_status, count, create, current_op, db_stats, delete, drop,
+    drop_database, end_sessions, find, get_cmd_line_opts, get_log, get_more, get_parameter, hello,
+    host_info, insert, kill_cursors, list_collections, list_commands, list_databases, logout, ping,
+    sasl_continue, sasl_start, server_status, start_session, top, whats_my_uri,
+};
+
+/// Whether a command may come before the login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Login {
+    /// Only after it, where a login is asked.
+    Needed,
+    /// At any time.
+    Open,
+}
+
+/// One command.
+pub(crate) struct Command {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Other names it is known by.
+    pub(crate) aliases: &'static [&'static str],
+    pub(crate) run: for<'a> fn(&'a mut Call<'_>) -> Running<'a>,
+    pub(crate) login: Login,
+    /// Whether it may come as an old query.
+    pub(crate) greets: bool,
+    /// What it does, in one sentence.
+    pub(crate) about: &'static str,
+}
+
+macro_rules! commands {
+    ($($name:literal $([$($alias:literal),*])? $module:ident $login:ident $(($greets:ident))? $about:literal;)*) => {
+        /// All commands, sorted by name.
+        pub(crate) static COMMANDS: &[Command] = &[$(Command {
+            name: $name,
+            aliases: &[$($($alias),*)?],
+            run: |call| Box::pin($module::run(call)),
+            login: Login::$login,
+            greets: commands!(@greets $($greets)?),
+            about: $about,
+        },)*];
+    };
+    (@greets greets) => { true };
+    (@greets) => { false };
+}
+
+commands! {
+    "buildInfo" ["buildinfo"] build_info Open (greets) "Says what this server is.";
+    "connectionStatus" connection_status Open "Says who is logged in.";
+    "count" count Needed "Counts documents.";
+    "create" create Needed "Makes a collection.";
+    "currentOp" current_op Needed "Lists what is under way.";
+    "dbStats" ["dbstats"] db_stats Needed "Tells the size of a database.";
+    "delete" delete Needed "Deletes documents.";
+    "drop" drop Needed "Drops a collection.";
+    "dropDatabase" drop_database Needed "Drops a database with its collections.";
+    "endSessions" ["refreshSessions", "killSessions", "killAllSessions", "killAllSessionsByPattern"] end_sessions Open "Ends or prolongs sessions.";
+    "find" find Needed "Reads documents.";
+    "getCmdLineOpts" get_cmd_line_opts Needed "Tells how the server was started.";
+    "getLog" get_log Needed "Shows the newest lines of the log.";
+    "getMore" get_more Needed "Fetches the next batch of a cursor.";
+    "getParameter" get_parameter Needed "Tells the value of a parameter.";
+    "hello" ["isMaster", "ismaster"] hello Open (greets) "Greets: says what the server is and can.";
+    "hostInfo" host_info Needed "Tells of the machine.";
+    "insert" insert Needed "Inserts documents.";
+    "killCursors" kill_cursors Needed "Closes cursors.";
+    "listCollections" list_collections Needed "Lists a database's collections.";
+    "listCommands" list_commands Needed "Lists the commands.";
+    "listDatabases" list_databases Needed "Lists the databases.";
+    "logout" logout Open "Ends a login.";
+    "ping" ping Open "Answers.";
+    "saslContinue" sasl_continue Open "Goes on with a login.";
+    "saslStart" sasl_start Open "Begins a login.";
+    "serverStatus" server_status Needed "Tells how the server fares.";
+    "startSession" start_session Needed "Begins a session.";
+    "top" top Needed "Tells where time is spent.";
+    "whatsmyuri" whats_my_uri Open "Tells the client its own address.";
+}
+
+/// A command by one of its names.
+pub(crate) fn find(name: &str) -> Option<&'static Command> {
+    COMMANDS
+        .binary_search_by_key(&name, |command| command.name)
+        .ok()
+        .and_then(|at| COMMANDS.get(at))
+        .or_else(|| {
+            COMMANDS
+                .iter()
+                .find(|command| command.aliases.contains(&name))
+        })
+}
+
+/// The table of commands as Markdown.
+#[must_use]
+pub fn support_page() -> String {
+    let mut page = String::from("| command | also | what it does |\n|---|---|---|\n");
+    for command in COMMANDS {
+        let aliases = command.aliases.join(", ");
+        page.push_str(&format!(
+            "| {} | {aliases} | {} |\n",
+            command.name, command.about
+        ));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_sorted_and_every_name_leads_to_one() {
+        assert!(COMMANDS.is_sorted_by_key(|command| command.name));
+        let mut names: Vec<_> = COMMANDS
+            .iter()
+            .flat_map(|command| {
+                [command.name]
+                    .into_iter()
+                    .chain(command.aliases.iter().copied())
+            })
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        assert!(names.iter().all(|name| find(name).is_some()));
+        assert!(find("FIND").is_none());
+    }
+}

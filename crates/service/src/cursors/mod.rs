@@ -1,0 +1,184 @@
+//! Cursors: what a query still has to give, fetched batch by batch.
+//!
+//! A cursor holds no snapshot. Each batch is read in a view of its own time, so that nothing that has died is in it.
+
+mod batch;
+mod get_more;
+mod held;
+mod kill;
+mod query;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use lapsedb_record::Clock;
+use lapsedb_value::Object;
+use parking_lot::Mutex;
+
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::{Look, Namespace, Work};
+
+pub(crate) use batch::Room;
+pub use get_more::{GetMore, get_more};
+pub(crate) use held::{Held, HeldDocument};
+pub use kill::{Killed, kill};
+pub(crate) use query::{Query, encoded};
+
+/// Cursors open at once.
+const CURSORS_MAX: usize = 10_000;
+/// How long a cursor may be idle, in seconds.
+const IDLE_SECONDS_MAX: u64 = 600;
+
+/// A batch of documents, each as BSON.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Where to fetch the next batch; 0 at the end.
+    pub cursor: i64,
+    /// What was asked.
+    pub namespace: Namespace,
+    /// The documents.
+    pub documents: Vec<Bytes>,
+    /// Where a stream of changes may be resumed.
+    pub resume_token: Option<Object>,
+}
+
+/// What a cursor still has to give.
+pub(crate) enum Feed {
+    /// Documents as they are found.
+    Query(Box<Query>),
+    /// Documents that were found and put in order.
+    Held(Held),
+}
+
+impl Feed {
+    /// The next documents, and whether those were the last.
+    pub(crate) async fn next(&mut self, work: &Work, look: &Look, room: &mut Room) -> Result<bool> {
+        match self {
+            Feed::Query(query) => query.next(work, look, room).await,
+            Feed::Held(held) => held.next(look, room).await,
+        }
+    }
+}
+
+/// One open cursor.
+pub(crate) struct Cursor {
+    pub(crate) namespace: Namespace,
+    pub(crate) feed: Feed,
+    pub(crate) no_timeout: bool,
+}
+
+struct Slot {
+    cursor: Arc<tokio::sync::Mutex<Cursor>>,
+    used: Instant,
+    no_timeout: bool,
+}
+
+/// All open cursors.
+#[derive(Default)]
+pub(crate) struct Cursors {
+    slots: Mutex<HashMap<i64, Slot>>,
+}
+
+impl Cursors {
+    pub(crate) fn len(&self) -> usize {
+        self.slots.lock().len()
+    }
+
+    /// Keeps a cursor, and says its number.
+    pub(crate) fn keep(&self, cursor: Cursor) -> Result<i64> {
+        let mut slots = self.slots.lock();
+        let now = Clock::monotonic();
+        let idle = Duration::from_secs(IDLE_SECONDS_MAX);
+        if slots.len() >= CURSORS_MAX / 2 {
+            slots.retain(|_, slot| {
+                slot.no_timeout || now.saturating_duration_since(slot.used) < idle
+            });
+        }
+        if slots.len() >= CURSORS_MAX {
+            return Err(Fault::new(
+                code::BAD_VALUE,
+                format!(
+                    "{CURSORS_MAX} cursors are open, which is the most there may be; close some"
+                ),
+            ));
+        }
+        let id = loop {
+            let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
+            let id = i64::try_from(high >> 1).unwrap_or(0);
+            if id != 0 && !slots.contains_key(&id) {
+                break id;
+            }
+        };
+        let no_timeout = cursor.no_timeout;
+        let cursor = Arc::new(tokio::sync::Mutex::new(cursor));
+        slots.insert(
+            id,
+            Slot {
+                cursor,
+                used: now,
+                no_timeout,
+            },
+        );
+        Ok(id)
+    }
+
+    /// The cursor of a number, if it is there and has not been idle too long.
+    fn find(&self, id: i64) -> Result<Arc<tokio::sync::Mutex<Cursor>>> {
+        let mut slots = self.slots.lock();
+        let now = Clock::monotonic();
+        let idle = Duration::from_secs(IDLE_SECONDS_MAX);
+        let gone = || Fault::new(code::CURSOR_NOT_FOUND, format!("cursor id {id} not found"));
+        let slot = slots.get_mut(&id).ok_or_else(gone)?;
+        if !slot.no_timeout && now.saturating_duration_since(slot.used) >= idle {
+            slots.remove(&id);
+            return Err(gone());
+        }
+        slot.used = now;
+        Ok(Arc::clone(&slot.cursor))
+    }
+
+    fn remove(&self, id: i64) -> bool {
+        self.slots.lock().remove(&id).is_some()
+    }
+}
+
+/// The first batch of a feed; what is left is kept under a number.
+///
+/// # Errors
+/// When the engine fails, or there are too many cursors.
+pub(crate) async fn open(
+    work: &Work,
+    look: &Look,
+    namespace: &Namespace,
+    mut feed: Feed,
+    mut room: Room,
+    options: Keep,
+) -> Result<Batch> {
+    let ended = room.is_none() || feed.next(work, look, &mut room).await?;
+    let ended = ended && !room.is_none();
+    let cursor = if ended || options.single_batch {
+        0
+    } else {
+        let cursor = Cursor {
+            namespace: namespace.clone(),
+            feed,
+            no_timeout: options.no_timeout,
+        };
+        work.ctx.service().documents_state().cursors.keep(cursor)?
+    };
+    Ok(Batch {
+        cursor,
+        namespace: namespace.clone(),
+        documents: room.into_documents(),
+        resume_token: None,
+    })
+}
+
+/// Whether and how what is left is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Keep {
+    pub(crate) single_batch: bool,
+    pub(crate) no_timeout: bool,
+}

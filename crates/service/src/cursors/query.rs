@@ -1,0 +1,97 @@
+//! Documents as they are found: filtered, projected, counted off.
+
+use bytes::Bytes;
+use lapsedb_value::{Object, bson};
+
+use crate::charge::{self, QueryWork};
+use crate::cursors::Room;
+use crate::documents::fault::Result;
+use crate::documents::{Look, Walk, Work};
+
+/// Documents looked at in one step when most may not match.
+const STEP_ROWS: usize = 256;
+
+/// A query that streams.
+pub(crate) struct Query {
+    pub(crate) walk: Walk,
+    pub(crate) filter: crate::documents::language::Filter,
+    pub(crate) projection: Option<crate::documents::language::Projection>,
+    /// How many are still passed over.
+    pub(crate) skip: u64,
+    /// How many may still come.
+    pub(crate) left: u64,
+}
+
+impl Query {
+    /// Fills a batch; true at the end.
+    pub(crate) async fn next(&mut self, work: &Work, look: &Look, room: &mut Room) -> Result<bool> {
+        let mut loaded = QueryWork::default();
+        let ended = self.fill(work, look, room, &mut loaded).await?;
+        look.spend(&work.ctx, charge::query(loaded));
+        Ok(ended)
+    }
+
+    async fn fill(
+        &mut self,
+        work: &Work,
+        look: &Look,
+        room: &mut Room,
+        loaded: &mut QueryWork,
+    ) -> Result<bool> {
+        while !self.walk.ended() && self.left > 0 {
+            work.in_time()?;
+            if room.left() == 0 {
+                return Ok(false);
+            }
+            let few = self.filter.is_empty() && self.skip == 0;
+            let step = if few {
+                room.left().min(STEP_ROWS)
+            } else {
+                STEP_ROWS
+            };
+            for row in self.walk.next(look, step).await? {
+                loaded.loaded_bytes += row.body.len();
+                let Some(document) = self.shown(&row)? else {
+                    continue;
+                };
+                if self.skip > 0 {
+                    self.skip -= 1;
+                    continue;
+                }
+                if self.left == 0 {
+                    return Ok(true);
+                }
+                let bytes = document.len();
+                if room.take(document).is_err() {
+                    self.walk.back_to(&row);
+                    return Ok(false);
+                }
+                loaded.returned_bytes += bytes;
+                self.left -= 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The document as the client sees it, if it matches.
+    fn shown(&self, row: &crate::documents::Row) -> Result<Option<Bytes>> {
+        if self.filter.is_empty() && self.projection.is_none() {
+            return Ok(Some(row.body.clone()));
+        }
+        let document = row.document()?;
+        if !self.filter.matches(&document)? {
+            return Ok(None);
+        }
+        match &self.projection {
+            None => Ok(Some(row.body.clone())),
+            Some(projection) => Ok(Some(encoded(&projection.apply(&document)?))),
+        }
+    }
+}
+
+/// A document as BSON.
+pub(crate) fn encoded(document: &Object) -> Bytes {
+    let mut bytes = Vec::with_capacity(256);
+    bson::write_document(document, &mut bytes);
+    Bytes::from(bytes)
+}

@@ -1,0 +1,62 @@
+//! Counts documents.
+
+use lapsedb_value::Object;
+
+use crate::charge::{self, QueryWork};
+use crate::documents::fault::Result;
+use crate::documents::language::Filter;
+use crate::documents::look::Look;
+use crate::documents::namespace::Namespace;
+use crate::documents::walk::Walk;
+use crate::documents::work::Work;
+
+/// Documents looked at between two looks at the clock.
+const STEP_ROWS: usize = 256;
+
+/// What to count.
+#[derive(Clone, Debug, Default)]
+pub struct Count {
+    /// Which documents.
+    pub filter: Object,
+    /// How many of them are passed over.
+    pub skip: u64,
+    /// How many are counted at most; 0 means all.
+    pub limit: u64,
+}
+
+/// How many living documents match.
+///
+/// # Errors
+/// When the filter is wrong, its time is up, or the engine fails.
+pub async fn count(work: &mut Work, namespace: &Namespace, count: &Count) -> Result<u64> {
+    let filter = Filter::parse(&count.filter)?;
+    let look = Look::fresh(work, namespace).await?;
+    let Some(collection) = &look.collection else {
+        return Ok(0);
+    };
+    let mut found = 0;
+    if filter.is_empty() {
+        found = look.view.count(collection).await?;
+        look.spend(&work.ctx, charge::query(QueryWork::default()));
+    } else {
+        let enough = match count.limit {
+            0 => u64::MAX,
+            limit => count.skip.saturating_add(limit),
+        };
+        let mut loaded = QueryWork::default();
+        let mut walk = Walk::new(filter.source());
+        while !walk.ended() && found < enough {
+            work.in_time()?;
+            for row in walk.next(&look, STEP_ROWS).await? {
+                loaded.loaded_bytes += row.body.len();
+                found += u64::from(filter.matches(&row.document()?)?);
+            }
+        }
+        look.spend(&work.ctx, charge::query(loaded));
+    }
+    let behind = found.saturating_sub(count.skip);
+    Ok(match count.limit {
+        0 => behind,
+        limit => behind.min(limit),
+    })
+}

@@ -1,0 +1,125 @@
+//! Inserts documents.
+
+use lapsedb_value::Object;
+
+use crate::documents::WRITES_MAX;
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::make::ensure;
+use crate::documents::namespace::Namespace;
+use crate::documents::prepare::prepare;
+use crate::documents::work::Work;
+use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
+
+/// Documents of one commit: many share its fsync, few enough that a conflict costs little.
+const CHUNK_DOCUMENTS: usize = 500;
+
+/// What to insert.
+#[derive(Clone, Debug)]
+pub struct Insert {
+    /// The documents.
+    pub documents: Vec<Object>,
+    /// Stop at the first that fails.
+    pub ordered: bool,
+}
+
+/// Inserts documents, each by itself; those that fail are named.
+///
+/// # Errors
+/// When there are none or too many, who asks may not, or the engine fails.
+pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> Result<Wrote> {
+    work.ctx.who.may_write_at_all()?;
+    if insert.documents.is_empty() || insert.documents.len() > WRITES_MAX {
+        return Err(batch_size(insert.documents.len()));
+    }
+    let mut wrote = Wrote::default();
+    let stamp = work.stamp();
+    let now = work.ctx.service().clock().now();
+    let mut chunk = Vec::with_capacity(insert.documents.len().min(CHUNK_DOCUMENTS));
+    let mut rest = insert.documents.into_iter().enumerate().peekable();
+    while let Some((index, document)) = rest.next() {
+        match prepare(document, now, stamp) {
+            Ok(document) => chunk.push((index, document)),
+            Err(fault) => {
+                wrote.faults.push(WriteFault { index, fault });
+                if insert.ordered {
+                    let before = std::mem::take(&mut chunk);
+                    let failed = std::mem::take(&mut wrote.faults);
+                    write_chunk(work, namespace, before, true, &mut wrote).await?;
+                    if wrote.faults.is_empty() {
+                        wrote.faults = failed;
+                    }
+                    return Ok(wrote);
+                }
+            }
+        }
+        if chunk.len() >= CHUNK_DOCUMENTS || rest.peek().is_none() {
+            let full = std::mem::take(&mut chunk);
+            write_chunk(work, namespace, full, insert.ordered, &mut wrote).await?;
+            if insert.ordered && !wrote.faults.is_empty() {
+                break;
+            }
+        }
+    }
+    wrote.faults.sort_by_key(|fault| fault.index);
+    Ok(wrote)
+}
+
+/// The answer to a command with too few or too many statements.
+pub(crate) fn batch_size(count: usize) -> Fault {
+    Fault::new(
+        code::INVALID_LENGTH,
+        format!("Write batch sizes must be between 1 and {WRITES_MAX}. Got {count} operations."),
+    )
+}
+
+async fn write_chunk(
+    work: &mut Work,
+    namespace: &Namespace,
+    chunk: Vec<(usize, Object)>,
+    ordered: bool,
+    wrote: &mut Wrote,
+) -> Result<()> {
+    if chunk.is_empty() {
+        return Ok(());
+    }
+    let mut tries = Tries::default();
+    loop {
+        let (view, collection) = ensure(&work.ctx, namespace).await?;
+        let throughputs = work.ctx.service().throughputs();
+        if let Err(error) = throughputs.admit(&view, &collection) {
+            // What does not fit is named by its first statement; earlier chunks stay applied.
+            let index = chunk.first().map_or(0, |(index, _)| *index);
+            wrote.faults.push(WriteFault {
+                index,
+                fault: error.into(),
+            });
+            return Ok(());
+        }
+        let mut writing = Writing::new(&view, &collection, namespace);
+        let mut faults = Vec::new();
+        let mut n = 0;
+        for (index, document) in &chunk {
+            match writing.insert(document.clone()).await {
+                Ok(()) => n += 1,
+                Err(fault @ Fault::Said { .. }) => {
+                    faults.push(WriteFault {
+                        index: *index,
+                        fault,
+                    });
+                    if ordered {
+                        break;
+                    }
+                }
+                Err(fault @ Fault::Other(_)) => return Err(fault),
+            }
+        }
+        let charge = writing.charge();
+        if writing.commit(work).await? {
+            throughputs.spend(&view, &collection, charge);
+            wrote.n += n;
+            wrote.faults.extend(faults);
+            return Ok(());
+        }
+        tries.again()?;
+    }
+}

@@ -1,0 +1,75 @@
+//! What one statement sees: a view, and the collection in it.
+
+use std::sync::Arc;
+
+use lapsedb_store::{Collection, View};
+
+use crate::ctx::Ctx;
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::namespace::Namespace;
+use crate::documents::work::Work;
+
+/// A view and a collection in it, if it is there.
+pub(crate) struct Look {
+    pub(crate) view: View,
+    pub(crate) collection: Option<Arc<Collection>>,
+}
+
+/// A Mongo collection by its name in a view; one that was made through the other door is none.
+pub(crate) fn find_collection(view: &View, namespace: &Namespace) -> Option<Arc<Collection>> {
+    named(view, namespace).filter(|collection| collection.mongo.is_some())
+}
+
+fn named(view: &View, namespace: &Namespace) -> Option<Arc<Collection>> {
+    let catalog = view.catalog();
+    let database = catalog.database(&namespace.database)?;
+    catalog
+        .collection(database.number, &namespace.collection)
+        .cloned()
+}
+
+/// Refuses to write to a collection of the other door.
+///
+/// # Errors
+/// When the name belongs to a container that was made through the NoSQL door.
+pub(crate) fn not_foreign(view: &View, namespace: &Namespace) -> Result<()> {
+    match named(view, namespace) {
+        Some(collection) if collection.mongo.is_none() => Err(Fault::new(
+            code::ILLEGAL_OPERATION,
+            format!(
+                "'{namespace}' is a container that was made through the NoSQL door; it cannot be written through this one"
+            ),
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+impl Look {
+    /// Takes a fresh view.
+    ///
+    /// # Errors
+    /// When the engine fails, or the collection is over its throughput.
+    pub(crate) async fn fresh(work: &Work, namespace: &Namespace) -> Result<Look> {
+        let view = work.ctx.view().await?;
+        let collection = find_collection(&view, namespace);
+        let look = Look { view, collection };
+        look.admit(&work.ctx)?;
+        Ok(look)
+    }
+
+    fn admit(&self, ctx: &Ctx) -> Result<()> {
+        if let Some(collection) = &self.collection {
+            ctx.service().throughputs().admit(&self.view, collection)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what it cost from the collection's throughput.
+    pub(crate) fn spend(&self, ctx: &Ctx, charge: f64) {
+        if let Some(collection) = &self.collection {
+            ctx.service()
+                .throughputs()
+                .spend(&self.view, collection, charge);
+        }
+    }
+}

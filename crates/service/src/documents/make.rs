@@ -1,0 +1,146 @@
+//! Makes a collection, and its database with it.
+
+use std::sync::Arc;
+
+use lapsedb_record::{Policy, Setting};
+use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
+use lapsedb_store::keys::{self, MetaKind};
+use lapsedb_store::rid::CHILD_OF_DATABASE_MAX;
+use lapsedb_store::{CollectionId, History, MetaChange, View};
+use lapsedb_value::{Object, Value};
+
+use crate::attempts::{Attempts, Numbers};
+use crate::collections::Definition;
+use crate::ctx::Ctx;
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::look::{find_collection, not_foreign};
+use crate::documents::namespace::Namespace;
+use crate::error::{Error, Kind};
+use crate::limits::{COLLECTIONS_MAX, DATABASES_MAX};
+
+/// Makes a collection with options as the client gave them; says whether it is new.
+///
+/// # Errors
+/// When the name is taken by the other door, there are too many, or who asks may not.
+pub async fn make(ctx: &Ctx, namespace: &Namespace, options: &Object) -> Result<bool> {
+    ctx.who.may_administer()?;
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        not_foreign(&view, namespace)?;
+        if find_collection(&view, namespace).is_some() {
+            return Ok(false);
+        }
+        let change = plan(&view, namespace, options)?;
+        if attempts.commit(ctx, &view, change).await?.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+fn plan(view: &View, namespace: &Namespace, options: &Object) -> Result<MetaChange> {
+    let catalog = view.catalog();
+    if catalog.all_collections().len() >= COLLECTIONS_MAX {
+        return Err(too_many(COLLECTIONS_MAX, "collections"));
+    }
+    let mut change = MetaChange::default();
+    let mut numbers = Numbers::of(view);
+    let database = match catalog.database(&namespace.database) {
+        Some(database) => database.number,
+        None => {
+            check_case(view, &namespace.database)?;
+            if catalog.databases().len() >= DATABASES_MAX {
+                return Err(too_many(DATABASES_MAX, "databases"));
+            }
+            let number = numbers.take(u32::MAX)?;
+            change.put(
+                keys::meta_numbered(MetaKind::Database, number),
+                database_body(number, &namespace.database),
+            );
+            number
+        }
+    };
+    let cid = CollectionId(numbers.take(CHILD_OF_DATABASE_MAX)?);
+    let document = definition(&namespace.collection)?;
+    let body = CollectionBody {
+        cid,
+        database,
+        id: &namespace.collection,
+        history: History::of_new(&document),
+        document,
+        index_generation: FIRST_INDEX_GENERATION,
+        policy: Policy::new(Setting::Off),
+        mongo: Some(&kept(options)),
+    };
+    change.put(
+        keys::meta_numbered(MetaKind::Collection, cid.0),
+        body.into_object(),
+    );
+    numbers.write(&mut change);
+    Ok(change)
+}
+
+/// What only this door knows of the collection.
+fn kept(options: &Object) -> Object {
+    let mut kept = Object::with_capacity(2);
+    kept.push("options", Value::Object(options.clone()));
+    kept.push(
+        "uuid",
+        Value::Binary {
+            subtype: 4,
+            bytes: uuid::Uuid::new_v4().as_bytes().to_vec(),
+        },
+    );
+    kept
+}
+
+/// The collection as the NoSQL door shows it. Its own index policy covers nothing: this door's indexes are made one by one.
+fn definition(id: &str) -> Result<Object> {
+    let text = br#"{"id":"c","partitionKey":{"paths":["/_id"],"kind":"Hash","version":2},
+        "indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[],"excludedPaths":[{"path":"/*"}]}}"#;
+    let body = lapsedb_value::json::parse(text, &lapsedb_value::json::Limits::DEFAULT)
+        .map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
+    let mut document = Definition::parse(&body).map_err(Error::from)?.document;
+    document.insert("id", id);
+    Ok(document)
+}
+
+/// Two databases whose names differ only in case are one too many: file systems and users mix them up.
+fn check_case(view: &View, name: &str) -> Result<()> {
+    let same = |other: &str| other.eq_ignore_ascii_case(name);
+    let all = view.catalog().databases();
+    match all.iter().find(|database| same(&database.id)) {
+        Some(other) => Err(Fault::new(
+            code::DATABASE_DIFFER_CASE,
+            format!(
+                "db already exists with different case already have: [{}] trying to create [{name}]",
+                other.id
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn too_many(max: usize, what: &str) -> Fault {
+    Fault::new(
+        code::BAD_VALUE,
+        format!("There are {max} {what}, which is the most there may be."),
+    )
+}
+
+/// The collection of a namespace in a fresh view, made now if it is not there.
+///
+/// # Errors
+/// As [`make`].
+pub(crate) async fn ensure(
+    ctx: &Ctx,
+    namespace: &Namespace,
+) -> Result<(View, Arc<lapsedb_store::Collection>)> {
+    loop {
+        let view = ctx.view().await?;
+        if let Some(collection) = find_collection(&view, namespace) {
+            return Ok((view, collection));
+        }
+        make(ctx, namespace, &Object::new()).await?;
+    }
+}

@@ -1,0 +1,48 @@
+//! Documents: the verbs of the Mongo door. `docs/decisions/0010-mongo-documents.md` says how they lie in the store.
+
+mod count;
+mod delete;
+mod drop;
+pub mod fault;
+mod find;
+pub mod id;
+mod insert;
+pub(crate) mod language;
+mod listing;
+mod look;
+mod make;
+pub mod namespace;
+mod object_id;
+mod prepare;
+pub mod shell;
+mod state;
+mod walk;
+mod work;
+mod writing;
+
+pub use count::{Count, count};
+pub use delete::{Delete, delete};
+pub use drop::{drop_collection, drop_database};
+pub use fault::{Fault, Result};
+pub use find::{Find, find};
+pub use insert::{Insert, insert};
+pub use language::matches;
+pub use listing::{ListedCollection, ListedDatabase, list_collections, list_databases};
+pub use make::make;
+pub use namespace::Namespace;
+pub use object_id::object_id;
+pub use state::State;
+pub use work::Work;
+pub use writing::{WriteFault, Wrote};
+
+pub(crate) use look::Look;
+pub(crate) use walk::{Row, Walk};
+
+/// Bytes of a document at most.
+pub const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Documents of a first batch when the client does not say.
+pub const FIRST_BATCH_DOCUMENTS: usize = 101;
+/// Writes of one command at most.
+pub const WRITES_MAX: usize = 100_000;
+/// Levels of nesting in a document at most.
+pub const DEPTH_MAX: usize = 100;

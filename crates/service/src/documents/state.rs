@@ -1,0 +1,35 @@
+//! What the verbs on documents keep in memory: cursors, and how far time stamps have come.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lapsedb_record::Millis;
+
+use crate::cursors::Cursors;
+
+/// The memory of the verbs on documents.
+#[derive(Default)]
+pub struct State {
+    /// Results not yet fetched.
+    pub(crate) cursors: Cursors,
+    newest: AtomicU64,
+}
+
+impl State {
+    /// A commit was seen.
+    pub(crate) fn seen(&self, lsn: u64) {
+        self.newest.fetch_max(lsn, Ordering::Relaxed);
+    }
+
+    /// The time stamp of the newest commit seen: the second, and the end of its lsn.
+    #[must_use]
+    pub fn stamp(&self, now: Millis) -> u64 {
+        let lsn = self.newest.load(Ordering::Relaxed);
+        now.secs().0 << 32 | (lsn & 0xFFFF_FFFF)
+    }
+
+    /// How many cursors are open.
+    #[must_use]
+    pub fn open_cursors(&self) -> usize {
+        self.cursors.len()
+    }
+}
