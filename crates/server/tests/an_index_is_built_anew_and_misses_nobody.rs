@@ -75,7 +75,7 @@ fn found(container: &mut Container, value: usize) -> BTreeSet<String> {
 }
 
 fn quiet(value: usize, mortal_too: bool) -> BTreeSet<String> {
-    let has = |at: &usize| at % VALUES == value && (mortal_too || at % MORTAL != 0);
+    let has = |at: &usize| at % VALUES == value && (mortal_too || !at.is_multiple_of(MORTAL));
     (0..QUIET).filter(has).map(|at| format!("q{at}")).collect()
 }
 
