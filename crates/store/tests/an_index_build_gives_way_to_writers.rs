@@ -14,8 +14,8 @@ use lapsedb_store::index::encode::{PathId, value_bytes};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{
-    Collection, CollectionId, ItemKey, ItemRange, MetaChange, OpenOptions, Place, ScanLimits, Span,
-    Store, StoreError, Txn, View,
+    Collection, CollectionId, History, ItemKey, ItemRange, MetaChange, OpenOptions, Place,
+    ScanLimits, Span, Store, StoreError, Txn, View,
 };
 use lapsedb_value::{Object, Value, bson, json};
 
@@ -41,6 +41,7 @@ async fn set_generation(store: &Store, changes: u32) {
         index_generation: FIRST_INDEX_GENERATION + changes,
         policy: Policy::new(Setting::Off),
         mongo: None,
+        history: History::default(),
     };
     let mut change = MetaChange::default();
     change.put(
