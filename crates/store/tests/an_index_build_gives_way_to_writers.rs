@@ -69,7 +69,7 @@ async fn write(store: &Store, number: u64) {
         let (view, collection) = look(store).await;
         let key = ItemKey::new(&collection, &partition, &id);
         let mut txn = Txn::new(&view, &collection);
-        if number % 11 == 0 {
+        if number.is_multiple_of(11) {
             if txn.get(&key, &partition).await.unwrap().is_none() {
                 return;
             }
