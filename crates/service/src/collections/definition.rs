@@ -341,6 +341,7 @@ fn read_rest(body: &Object, document: &mut Object) -> Result<(), Invalid> {
         check_computed_properties(list)?;
         document.push("computedProperties", list.clone());
     }
+    check_change_feed_policy(body)?;
     for name in [
         "vectorEmbeddingPolicy",
         "fullTextPolicy",
@@ -354,6 +355,20 @@ fn read_rest(body: &Object, document: &mut Object) -> Result<(), Invalid> {
         }
     }
     Ok(())
+}
+
+/// How long versions are kept, in minutes; 0 asks for none.
+fn check_change_feed_policy(body: &Object) -> Result<(), Invalid> {
+    let Some(policy) = present(body, "changeFeedPolicy") else {
+        return Ok(());
+    };
+    match present_in(policy, "retentionDuration") {
+        None => Ok(()),
+        Some(minutes) if minutes.as_i64().is_some_and(|minutes| minutes >= 0) => Ok(()),
+        Some(minutes) => refused(format!(
+            "The change feed policy's retentionDuration {minutes} is invalid. It must be a whole number of minutes, 0 or more."
+        )),
+    }
 }
 
 fn check_computed_properties(list: &Value) -> Result<(), Invalid> {

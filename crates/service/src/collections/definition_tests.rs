@@ -299,6 +299,10 @@ fn other_members_are_checked() {
         r#"{"computedProperties":[]}"#,
         r#"{"computedProperties":[{"name":"a","query":"select value(c.x) from c"}]}"#,
         r#"{"changeFeedPolicy":null}"#,
+        r#"{"changeFeedPolicy":{}}"#,
+        r#"{"changeFeedPolicy":{"retentionDuration":null}}"#,
+        r#"{"changeFeedPolicy":{"retentionDuration":0}}"#,
+        r#"{"changeFeedPolicy":{"retentionDuration":43200}}"#,
     ] {
         assert!(parse(good).is_ok(), "{good}");
     }
@@ -314,6 +318,10 @@ fn other_members_are_checked() {
         r#"{"computedProperties":[{"name":"a","query":"SELECT VALUE 1"},{"name":"a","query":"SELECT VALUE 2"}]}"#,
         r#"{"vectorEmbeddingPolicy":[]}"#,
         r#"{"fullTextPolicy":1}"#,
+        r#"{"changeFeedPolicy":10}"#,
+        r#"{"changeFeedPolicy":{"retentionDuration":-1}}"#,
+        r#"{"changeFeedPolicy":{"retentionDuration":1.5}}"#,
+        r#"{"changeFeedPolicy":{"retentionDuration":"10"}}"#,
         r#"{"indexingPolicy":{"indexingMode":"none","automatic":true}}"#,
     ] {
         assert!(parse(bad).is_err(), "{bad}");

@@ -17,8 +17,8 @@ use crate::versions::state::{self, State, Told};
 use crate::view::View;
 use crate::{Store, meta_value};
 
-/// Expiries told in one commit.
-const TELL_BATCH_EVENTS: usize = 256;
+/// Expiries told in one commit. A reader gets the events of a commit on one page, so they must not be very many.
+const TELL_BATCH_EVENTS: usize = 32;
 /// Bytes of records told in one commit; the one that passes it is still told.
 const TELL_BATCH_BYTES: usize = 4 << 20;
 /// How often a commit that others got ahead of is tried again.
