@@ -117,17 +117,21 @@ impl Service {
 
     /// Removes what is dead and past its grace, as far as the leftover budget goes.
     async fn purge_due(&self) -> Result<()> {
-        let view = self.store().view().await?;
-        for collection in view.catalog().all_collections() {
+        let collections = self.store().view().await?.catalog().all_collections();
+        for collection in collections {
+            let view = self.store().view().await?;
             if !self.worth_a_look(&view, &collection) {
                 continue;
             }
             let room = self.purge_room(&view, &collection);
+            let lsn = view.lsn();
+            // No view is kept meanwhile: it would hold back what may go.
+            drop(view);
             if room > 0 {
                 let purged = self.store().purge(&collection, self.grace(), room).await?;
                 self.count_purged(purged);
             }
-            self.plan_wake(&view, &collection).await?;
+            self.plan_wake(lsn, &collection).await?;
         }
         Ok(())
     }
@@ -173,7 +177,7 @@ impl Service {
     }
 
     /// Asks the calendar when the collection is worth the next look.
-    async fn plan_wake(&self, before: &View, collection: &Collection) -> Result<()> {
+    async fn plan_wake(&self, lsn: u64, collection: &Collection) -> Result<()> {
         let view = self.store().view().await?;
         let usage = view.usage(collection).await?;
         let at = if usage.expired.items > 0 {
@@ -187,7 +191,7 @@ impl Service {
         let recheck = view.now().plus(Millis(RECHECK_MS));
         let wake = Wake {
             settings: collection.lsn,
-            lsn: before.lsn(),
+            lsn,
             at,
             recheck,
         };

@@ -173,9 +173,10 @@ pub async fn recount(ctx: &Ctx, db: &str, coll: &str) -> Result<Recount> {
 /// When the collection is not there, or who asks may not change the account.
 pub async fn purge_now(ctx: &Ctx, db: &str, coll: &str) -> Result<Purged> {
     ctx.who.may_administer()?;
-    let scope = ctx.scope(db, coll).await?;
+    // No view is kept meanwhile: it would hold back what may go.
+    let collection = ctx.scope(db, coll).await?.collection;
     let store = ctx.service().store();
-    Ok(store.purge(&scope.collection, grace(ctx), u64::MAX).await?)
+    Ok(store.purge(&collection, grace(ctx), u64::MAX).await?)
 }
 
 fn grace(ctx: &Ctx) -> Millis {

@@ -23,7 +23,7 @@ pub(crate) struct Entries {
     ordinal: Ordinal,
     log: Template,
     due: Option<Template>,
-    tally: [Template; 3],
+    tally: Vec<Template>,
     unique: Vec<Vec<u8>>,
     index: Vec<Vec<u8>>,
 }
@@ -55,7 +55,7 @@ impl Entries {
             ordinal: Ordinal::Known(header.ordinal),
             log: Template::from(keys::log(cid, header)),
             due,
-            tally: [tally(0), tally(1), tally(2)],
+            tally: vec![tally(0), tally(1), tally(2)],
             unique: unique_keys(collection, partition, document),
             index: index_stems(collection, document),
         }
@@ -87,7 +87,7 @@ impl Entries {
             ordinal: record.ordinal,
             log: keys::log_next(cid, record.ttl, record.index),
             due,
-            tally: [tally(0), tally(1), tally(2)],
+            tally: vec![tally(0), tally(1), tally(2)],
             unique: unique_keys(collection, partition, document),
             index: stems,
         }
@@ -117,6 +117,11 @@ impl Entries {
     /// Sets the unique keys this record holds.
     pub(crate) fn set_unique(&mut self, unique: Vec<Vec<u8>>) {
         self.unique = unique;
+    }
+
+    /// The calendar has forgotten this record already.
+    pub(crate) fn leave_calendar(&mut self) {
+        self.tally.clear();
     }
 
     fn index_key(&self, stem: &[u8]) -> Template {

@@ -348,6 +348,8 @@ pub enum MetaKind {
     Dropping,
     /// How far a collection's kept versions reach.
     Versions,
+    /// Up to where a collection's dead are settled.
+    Settled,
 }
 
 impl MetaKind {
@@ -364,6 +366,7 @@ impl MetaKind {
             MetaKind::IndexBuild => b'I',
             MetaKind::Dropping => b'X',
             MetaKind::Versions => b'V',
+            MetaKind::Settled => b'Z',
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Whatever another process on the same engine would need is in the engine; what is cached in memory carries a version
 //! and is checked. Knows no protocol and no request.
 
+mod burial;
 pub mod catalog;
 mod change_feed;
 mod entries;
@@ -16,10 +17,13 @@ pub mod partition_key;
 mod purger;
 mod recount;
 pub mod rid;
+mod settled;
+mod sweep;
 pub mod txn;
 mod usage;
 pub mod versions;
 pub mod view;
+mod views;
 
 use std::sync::Arc;
 
@@ -27,6 +31,7 @@ use arc_swap::ArcSwap;
 use lapsedb_kv::{AnyEngine, Batch, Engine, Expect, Fill, Snapshot, Space, Template};
 use lapsedb_record::{Clock, Millis};
 use lapsedb_value::{Object, bson};
+use parking_lot::Mutex;
 
 pub use catalog::{Catalog, Collection, Database, MetaRecord, Offer};
 pub use change_feed::{ChangeLimits, ChangePage, ChangesAfter};
@@ -47,6 +52,9 @@ pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, Span, View};
 use catalog::epoch;
 use keys::MetaKind;
 use listen::Listeners;
+use settled::Marks;
+use sweep::Sweep;
+use views::Views;
 
 /// A store: an engine, a clock, and an image of the catalog.
 pub struct Store {
@@ -54,6 +62,9 @@ pub struct Store {
     clock: Arc<Clock>,
     image: ArcSwap<Image>,
     listeners: Listeners,
+    marks: Arc<Marks>,
+    views: Views,
+    sweeping: Mutex<Option<Sweep>>,
 }
 
 /// The catalog in memory, and the newest commit at which it was known to be the engine's.
@@ -98,6 +109,7 @@ impl MetaChange {
         self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
         self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
         self.delete(versions::state::key(cid));
+        self.delete(settled::key(cid));
         for kind in [
             MetaKind::StoredProcedure,
             MetaKind::Trigger,
@@ -144,6 +156,7 @@ impl Store {
     /// # Errors
     /// When the engine fails or the catalog is damaged.
     pub async fn view(&self) -> Result<View> {
+        let held = self.views.enter();
         let snapshot = self.engine.snapshot().await?;
         // Whoever sees an item gone by a time must not see it again after a crash, so that time is made durable first.
         if let Some(leap) = self.clock.leapt() {
@@ -153,7 +166,7 @@ impl Store {
         let stamp = snapshot.stamp().0;
         let image = self.image.load();
         if image.stamp == stamp {
-            return Ok(View::new(snapshot, Arc::clone(&image.catalog)));
+            return Ok(View::new(held, snapshot, Arc::clone(&image.catalog)));
         }
         let epoch = epoch(&snapshot).await?;
         let catalog = if image.catalog.epoch == epoch {
@@ -173,7 +186,7 @@ impl Store {
                 Arc::clone(current)
             }
         });
-        Ok(View::new(snapshot, catalog))
+        Ok(View::new(held, snapshot, catalog))
     }
 
     /// The engine's clock.
@@ -249,6 +262,7 @@ impl Store {
 
     /// Removes a dropped collection's data; begun again at the next start if it is cut off.
     pub(crate) async fn drop_data(&self, cid: CollectionId) -> Result<()> {
+        self.marks.forget(cid);
         let prefix = keys::collection_prefix(cid);
         let end = lapsedb_kv::prefix_end(&prefix);
         for space in Space::ALL {

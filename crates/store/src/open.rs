@@ -7,11 +7,14 @@ use arc_swap::ArcSwap;
 use lapsedb_kv::{AnyEngine, Batch, Engine, EngineKind, Snapshot, Space, Template, Time};
 use lapsedb_record::clock::WallOptions;
 use lapsedb_record::{Clock, Millis};
+use parking_lot::Mutex;
 
 use crate::catalog::Catalog;
 use crate::error::StoreError;
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::listen::Listeners;
+use crate::settled::Marks;
+use crate::views::Views;
 use crate::{Image, Store};
 
 /// The layout this version writes.
@@ -88,13 +91,17 @@ impl Store {
                 relaxed: options.relaxed,
             },
         };
-        let engine =
-            lapsedb_kv::open(lapsedb_kv::OpenOptions::new(kind)).map_err(|error| match error {
-                lapsedb_kv::OpenError::InUse { .. } => OpenError::InUse(error.to_string()),
-                lapsedb_kv::OpenError::NotBuilt(_) | lapsedb_kv::OpenError::Failed(_) => {
-                    OpenError::Failed(error.to_string())
-                }
-            })?;
+        let marks = Arc::new(Marks::default());
+        let engine_options = lapsedb_kv::OpenOptions {
+            judge: Arc::clone(&marks) as _,
+            ..lapsedb_kv::OpenOptions::new(kind)
+        };
+        let engine = lapsedb_kv::open(engine_options).map_err(|error| match error {
+            lapsedb_kv::OpenError::InUse { .. } => OpenError::InUse(error.to_string()),
+            lapsedb_kv::OpenError::NotBuilt(_) | lapsedb_kv::OpenError::Failed(_) => {
+                OpenError::Failed(error.to_string())
+            }
+        })?;
         let clock = Arc::new(start_clock(&engine, &options).await?);
         engine.set_time(Arc::new(EngineTime(Arc::clone(&clock))));
         let store = Store {
@@ -105,9 +112,13 @@ impl Store {
                 catalog: Arc::new(Catalog::empty()),
             }),
             listeners: Listeners::default(),
+            marks,
+            views: Views::default(),
+            sweeping: Mutex::default(),
         };
         store.identify().await?;
         store.finish_drops().await?;
+        store.remember_settled().await?;
         Ok(store)
     }
 
@@ -134,6 +145,12 @@ impl Store {
                 Ok(())
             }
         }
+    }
+
+    /// Shows the engine's judge what was settled before this start; until then it spares everything.
+    async fn remember_settled(&self) -> Result<(), OpenError> {
+        let snapshot = self.engine.snapshot().await.map_err(StoreError::from)?;
+        Ok(self.marks.load(&snapshot).await?)
     }
 
     /// Finishes removing the data of collections that were dropped when a process ended.

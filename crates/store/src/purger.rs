@@ -1,17 +1,19 @@
 //! Removes what is already invisible; never decides visibility.
 //!
-//! Works from the heads of the two expiry queues: the log of what inherits, and the due index. Everything that belongs
+//! Where the engine drops the dead by itself they are settled (see `burial.rs`); elsewhere they are removed one by one. That
+//! works from the heads of the two expiry queues: the log of what inherits, and the due index. Everything that belongs
 //! to a dead record goes in one transaction, which asks the rule again.
 
 use std::sync::Arc;
 
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{Mark, Millis};
+use lapsedb_record::{Mark, Millis, Secs, Settled};
 
 use crate::Store;
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey};
+use crate::settled::Ledger;
 use crate::txn::Txn;
 use crate::view::View;
 
@@ -28,7 +30,7 @@ pub struct Purged {
 }
 
 impl Store {
-    /// Removes up to `items_max` dead records whose grace has passed.
+    /// Removes about `items_max` dead records whose grace has passed.
     ///
     /// # Errors
     /// When the engine fails or the bytes are damaged.
@@ -38,9 +40,12 @@ impl Store {
         grace: Millis,
         items_max: u64,
     ) -> Result<Purged> {
-        let mut purged = Purged::default();
         // What goes unseen later is told now, in the order of death.
         self.tell_expiries(collection.cid, u64::MAX).await?;
+        if self.buries(collection) {
+            return self.bury(collection.cid, grace, items_max).await;
+        }
+        let mut purged = Purged::default();
         while purged.items < items_max && !self.clock.purge_horizon_held() {
             let view = self.view().await?;
             let Some(collection) = view.catalog().collection_numbered(collection.cid).cloned()
@@ -55,7 +60,8 @@ impl Store {
             let room = usize::try_from(items_max - purged.items)
                 .unwrap_or(usize::MAX)
                 .min(PURGE_BATCH_ITEMS);
-            let keys = dead_keys(&view, &collection, horizon, room).await?;
+            let settled = Ledger::load(&view.snapshot, collection.cid).await?.settled;
+            let keys = dead_keys(&view, &collection, settled, horizon, room).await?;
             if keys.is_empty() {
                 break;
             }
@@ -105,14 +111,17 @@ async fn remove(
 async fn dead_keys(
     view: &View,
     collection: &Collection,
+    settled: Settled,
     horizon: Millis,
     room: usize,
 ) -> Result<Vec<ItemKey>> {
     let cid = collection.cid;
     let mut dead = Vec::new();
     if let Some(cut) = collection.policy.dead_due(horizon) {
-        let from = keys::due(cid, lapsedb_record::Secs(0), 0);
-        let to = keys::due(cid, cut.plus(lapsedb_record::Secs(1)), 0);
+        // What is settled is the engine's to drop, and no longer counted.
+        let first = settled.due.map_or(Secs(0), |mark| mark.plus(Secs(1)));
+        let from = keys::due(cid, first, 0);
+        let to = keys::due(cid, cut.plus(Secs(1)), 0);
         let scan = Scan {
             space: Space::Due,
             from,
@@ -130,6 +139,11 @@ async fn dead_keys(
         && dead.len() < room
     {
         let mut scan = Scan::prefix(Space::Log, &keys::log_prefix(cid, 0));
+        if let Some(mark) = settled.written {
+            let last = view.lsn_before(collection, mark.plus(Secs(1))).await?;
+            scan.from
+                .extend_from_slice(&last.saturating_add(1).to_be_bytes());
+        }
         scan.rows_max = room - dead.len();
         for (_, value) in view.snapshot.scan(scan).await?.rows {
             let (mark, rest) = Mark::split(&value)?;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::Stored;
+use lapsedb_record::{Settled, Stored};
 
 use crate::catalog::Collection;
 use crate::entries;
 use crate::error::Result;
-use crate::keys::{self, TALLY_UNITS};
-use crate::usage::{Sum, Tally};
+use crate::keys::{self, TALLY_UNITS, TallyKind};
+use crate::settled::Ledger;
+use crate::usage::{Sum, Tally, bucket_of};
 use crate::view::View;
 
 /// How many records one step of the count reads.
@@ -36,6 +37,7 @@ impl View {
     /// When the engine fails or the bytes are damaged.
     pub async fn recount(&self, collection: &Collection) -> Result<Recount> {
         let lens = self.lens(collection);
+        let settled = Ledger::load(&self.snapshot, collection.cid).await?.settled;
         let (mut live, mut expired) = (Sum::default(), Sum::default());
         let mut counted: BTreeMap<Vec<u8>, Sum> = BTreeMap::new();
         let mut scan = self.whole(Space::Items, collection);
@@ -43,6 +45,9 @@ impl View {
             let page = self.snapshot.scan(scan.clone()).await?;
             for (_, value) in &page.rows {
                 let header = Stored::new(Bytes::clone(value)).header()?;
+                if settled.covers(header.ttl, header.written) {
+                    continue;
+                }
                 let one = Sum {
                     items: 1,
                     bytes: i64::from(header.charged),
@@ -55,6 +60,9 @@ impl View {
                 *side = side.plus(one);
                 let (kind, second) = entries::bucket(header.ttl, header.written);
                 for (unit, width) in (0..).zip(TALLY_UNITS) {
+                    if straddles(kind, (second / width, width), settled) {
+                        continue;
+                    }
                     let key = keys::tally(collection.cid, kind, unit, second / width);
                     let sum = counted.entry(key).or_default();
                     *sum = sum.plus(one);
@@ -68,7 +76,7 @@ impl View {
         Ok(Recount {
             live: live.tally(),
             expired: expired.tally(),
-            buckets_wrong: self.differences(collection, counted).await?,
+            buckets_wrong: self.differences(collection, settled, counted).await?,
         })
     }
 
@@ -76,6 +84,7 @@ impl View {
     async fn differences(
         &self,
         collection: &Collection,
+        settled: Settled,
         mut counted: BTreeMap<Vec<u8>, Sum>,
     ) -> Result<u64> {
         let mut wrong = 0;
@@ -83,6 +92,9 @@ impl View {
         loop {
             let page = self.snapshot.scan(scan.clone()).await?;
             for (key, value) in &page.rows {
+                if is_unread(key, settled) {
+                    continue;
+                }
                 let mut sum = Sum::default();
                 sum.add(value)?;
                 let expected = counted.remove(key.as_ref()).unwrap_or_default();
@@ -101,5 +113,30 @@ impl View {
         scan.rows_max = RECOUNT_ROWS_STEP;
         scan.bytes_max = RECOUNT_BYTES_STEP;
         scan
+    }
+}
+
+/// Whether a settled mark stands within a bucket. Such a one is never read: the calendar is, from behind the mark.
+fn straddles(kind: TallyKind, (bucket, width): (u64, u64), settled: Settled) -> bool {
+    let mark = match kind {
+        TallyKind::Written => settled.written,
+        TallyKind::Due => settled.due,
+        TallyKind::Never => None,
+    };
+    let first = bucket.saturating_mul(width);
+    mark.is_some_and(|mark| first <= mark.0 && mark.0 < first.saturating_add(width - 1))
+}
+
+/// The same of a bucket that is told by its key.
+fn is_unread(key: &[u8], settled: Settled) -> bool {
+    let kind = [TallyKind::Written, TallyKind::Due]
+        .into_iter()
+        .find(|kind| key.get(4) == Some(&(*kind as u8)));
+    let width = key
+        .get(5)
+        .and_then(|unit| TALLY_UNITS.get(usize::from(*unit)));
+    match (kind, width, bucket_of(key)) {
+        (Some(kind), Some(width), Some(bucket)) => straddles(kind, (bucket, *width), settled),
+        _ => false,
     }
 }

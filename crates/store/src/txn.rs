@@ -12,7 +12,7 @@ use bytes::Bytes;
 use lapsedb_kv::{Batch, Committed, Engine, Expect, Fill, Snapshot, Space, Template, ordinal};
 use lapsedb_record::header::{LSN_AT, ORDINAL_AT, WRITTEN_AT};
 use lapsedb_record::{
-    Dates, Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Stored,
+    Dates, Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Settled, Stored,
 };
 use lapsedb_value::{Object, bson};
 
@@ -24,6 +24,7 @@ use crate::entries::{
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey, MetaKind, Ordinal};
 use crate::partition_key::PartitionKey;
+use crate::settled::{self, Ledger};
 use crate::view::View;
 use events::{Change, Pending};
 
@@ -75,6 +76,7 @@ pub struct Txn<'a> {
     writes: u16,
     changes: u32,
     events: Pending,
+    settled: Option<Settled>,
 }
 
 /// An item as a transaction sees it.
@@ -146,6 +148,7 @@ impl<'a> Txn<'a> {
             writes: 0,
             changes: 0,
             events: Pending::default(),
+            settled: None,
         }
     }
 
@@ -505,8 +508,25 @@ impl<'a> Txn<'a> {
         if !before.live {
             self.keep_own_unique(&mut old, before.header.ordinal)
                 .await?;
+            let Header { ttl, written, .. } = before.header;
+            if self.settled().await?.covers(ttl, written) {
+                old.leave_calendar();
+            }
         }
         Ok(old)
+    }
+
+    /// How far the dead are settled; the commit then depends on it.
+    async fn settled(&mut self) -> Result<Settled> {
+        if let Some(settled) = self.settled {
+            return Ok(settled);
+        }
+        let cid = self.collection.cid;
+        let ledger = Ledger::load(&self.view.snapshot, cid).await?;
+        self.batch
+            .check(Space::Meta, settled::key(cid), ledger.unchanged());
+        self.settled = Some(ledger.settled);
+        Ok(ledger.settled)
     }
 
     /// A dead record may have lost its unique values to a living one: only those it still holds are its to remove.

@@ -1,11 +1,12 @@
 //! The calendar: exact live counts and sizes at any instant, without touching a document.
 
 use lapsedb_kv::{Scan, Snapshot, Space, tally};
-use lapsedb_record::{Millis, Policy, Secs, Setting};
+use lapsedb_record::{Millis, Policy, Secs, Setting, Settled};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, TALLY_UNITS, TallyKind};
+use crate::settled::Ledger;
 use crate::view::View;
 
 /// How many buckets one scan step brings.
@@ -94,19 +95,16 @@ impl View {
     /// When the engine fails or a bucket is damaged.
     pub async fn usage(&self, collection: &Collection) -> Result<Usage> {
         let living = self.living(collection, &collection.policy).await?;
-        let (live, mut total) = (living.all(), living.never);
-        for kind in [TallyKind::Written, TallyKind::Due] {
-            total = total.plus(self.total(collection, kind).await?);
-        }
-        let expired = total.minus(live);
+        let settled = Ledger::load(&self.snapshot, collection.cid).await?.settled;
+        let expired = self.dead(collection, settled).await?;
         Ok(Usage {
-            live: live.tally(),
+            live: living.all().tally(),
             expired: expired.tally(),
             next_expiry: self
                 .next_expiry(collection, living.written.items > 0, living.due.items > 0)
                 .await?,
             oldest_expired: if expired.items > 0 {
-                self.oldest(collection).await?
+                self.oldest(collection, settled).await?
             } else {
                 None
             },
@@ -129,6 +127,26 @@ impl View {
             due: self.after(collection, TallyKind::Due, due).await?,
             never: self.total(collection, TallyKind::Never).await?,
         })
+    }
+
+    /// The dead at this view's instant that are not yet settled.
+    async fn dead(&self, collection: &Collection, settled: Settled) -> Result<Sum> {
+        let policy = &collection.policy;
+        let mut sum = Sum::default();
+        for (kind, mark, dead) in [
+            (
+                TallyKind::Written,
+                settled.written,
+                policy.dead_written(self.now()),
+            ),
+            (TallyKind::Due, settled.due, policy.dead_due(self.now())),
+        ] {
+            if let Some(Secs(dead)) = dead {
+                let part = self.between(collection, kind, above(mark), dead.saturating_add(1));
+                sum = sum.plus(part.await?);
+            }
+        }
+        Ok(sum)
     }
 
     async fn total(&self, collection: &Collection, kind: TallyKind) -> Result<Sum> {
@@ -227,6 +245,46 @@ impl View {
         }
     }
 
+    /// The first seconds of a range, up to the one in which there are as many items as wanted: the last of them, and the sum.
+    pub(crate) async fn fill(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        (from, last): (u64, u64),
+        wanted: u64,
+    ) -> Result<(u64, Sum)> {
+        let mut scan = self.buckets(collection, kind, 0, from, last.saturating_add(1));
+        let mut sum = Sum::default();
+        loop {
+            let page = self.snapshot.scan(scan.clone()).await?;
+            for (key, value) in &page.rows {
+                sum.add(value)?;
+                if sum.tally().items >= wanted {
+                    return Ok((bucket_of(key).unwrap_or(last), sum));
+                }
+            }
+            match page.rows.last() {
+                Some((key, _)) if page.more => scan.resume_after(key),
+                _ => return Ok((last, sum)),
+            }
+        }
+    }
+
+    /// The keys of a range's seconds, if there are not more than so many.
+    pub(crate) async fn few_seconds(
+        &self,
+        collection: &Collection,
+        kind: TallyKind,
+        (from, to): (u64, u64),
+        few: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        let mut scan = self.buckets(collection, kind, 0, from, to);
+        scan.rows_max = few;
+        let page = self.snapshot.scan(scan).await?;
+        let keys = || page.rows.iter().map(|(key, _)| key.to_vec()).collect();
+        Ok((!page.more).then(keys))
+    }
+
     /// The first bucket of a width in a range that holds an item.
     async fn first(
         &self,
@@ -243,8 +301,7 @@ impl View {
                 let mut sum = Sum::default();
                 sum.add(value)?;
                 if sum.items > 0 {
-                    let bucket = key.get(6..).and_then(|rest| rest.first_chunk::<8>());
-                    return Ok(bucket.map(|bytes| u64::from_be_bytes(*bytes)));
+                    return Ok(bucket_of(key));
                 }
             }
             match page.rows.last() {
@@ -308,10 +365,9 @@ impl View {
         inherits: bool,
         own: bool,
     ) -> Result<Option<Millis>> {
-        let after = |cut: Option<Secs>| cut.map_or(0, |cut| cut.0.saturating_add(1));
         let written = match collection.policy.setting {
             Setting::OnWithDefault(life) if inherits => {
-                let from = after(collection.policy.dead_written(self.now()));
+                let from = above(collection.policy.dead_written(self.now()));
                 let second = self
                     .first_second(collection, TallyKind::Written, from)
                     .await?;
@@ -321,7 +377,7 @@ impl View {
         };
         let due = match collection.policy.setting {
             Setting::On | Setting::OnWithDefault(_) if own => {
-                let from = after(collection.policy.dead_due(self.now()));
+                let from = above(collection.policy.dead_due(self.now()));
                 self.first_second(collection, TallyKind::Due, from)
                     .await?
                     .map(|second| Secs(second).millis())
@@ -332,15 +388,19 @@ impl View {
     }
 
     /// When the longest dead of the unpurged died.
-    async fn oldest(&self, collection: &Collection) -> Result<Option<Millis>> {
-        let due = self.first_second(collection, TallyKind::Due, 0).await?;
+    async fn oldest(&self, collection: &Collection, settled: Settled) -> Result<Option<Millis>> {
+        let due = self
+            .first_second(collection, TallyKind::Due, above(settled.due))
+            .await?;
         let due = due.filter(|second| {
             collection
                 .policy
                 .dead_due(self.now())
                 .is_some_and(|dead| Secs(*second) <= dead)
         });
-        let written = self.first_second(collection, TallyKind::Written, 0).await?;
+        let written = self
+            .first_second(collection, TallyKind::Written, above(settled.written))
+            .await?;
         let written = written.filter(|second| {
             collection
                 .policy
@@ -356,4 +416,15 @@ impl View {
             .flatten()
             .min())
     }
+}
+
+/// The first second above a mark.
+pub(crate) fn above(mark: Option<Secs>) -> u64 {
+    mark.map_or(0, |mark| mark.0.saturating_add(1))
+}
+
+/// The number of the bucket that a key names.
+pub(crate) fn bucket_of(key: &[u8]) -> Option<u64> {
+    let bucket = key.get(6..)?.first_chunk::<8>()?;
+    Some(u64::from_be_bytes(*bucket))
 }

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::index::encode::{self, PathId};
 use crate::keys::{self, ItemKey};
 use crate::partition_key::{EpkRange, PartitionKey, epk_bytes};
+use crate::views::Generation;
 
 /// How many rows one step of a scan asks of the engine.
 const SCAN_ROWS_STEP: usize = 256;
@@ -29,6 +30,7 @@ pub struct View {
     pub(crate) snapshot: EngineSnapshot,
     catalog: Arc<Catalog>,
     now: Millis,
+    _held: Arc<Generation>,
 }
 
 /// Which items of a collection a scan covers.
@@ -168,12 +170,18 @@ pub struct ScanLimits {
 }
 
 impl View {
-    pub(crate) fn new(snapshot: EngineSnapshot, catalog: Arc<Catalog>) -> View {
+    /// A view of a snapshot that was taken after entering the generation.
+    pub(crate) fn new(
+        held: Arc<Generation>,
+        snapshot: EngineSnapshot,
+        catalog: Arc<Catalog>,
+    ) -> View {
         let now = Millis(snapshot.now());
         View {
             snapshot,
             catalog,
             now,
+            _held: held,
         }
     }
 

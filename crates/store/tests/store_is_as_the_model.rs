@@ -200,6 +200,7 @@ impl<'a> Bench<'a> {
                 self.advance(1000 - now % 1000);
             }
             Step::Purge { grace_ms } => self.purge(*grace_ms).await?,
+            Step::Sweep => self.sweep().await,
             Step::Forecast(width, buckets) => self.forecast(*width, *buckets).await?,
             Step::Reindex => self.reindex().await,
             Step::Build(items) => {
@@ -225,6 +226,10 @@ impl<'a> Bench<'a> {
         // The grace begins anew, as with every change of the definition.
         let now = self.now();
         self.model.change(self.model.setting, now);
+    }
+
+    async fn sweep(&self) {
+        while !self.home.store().sweep(self.cid).await.unwrap() {}
     }
 
     async fn restart(&mut self) {
@@ -546,6 +551,7 @@ impl<'a> Bench<'a> {
         prop_assert!(self.model.items.is_empty());
         let store = self.home.store();
         prop_assert!(store.build_index(self.cid, u64::MAX).await.unwrap());
+        self.sweep().await;
         self.compare().await
     }
 }

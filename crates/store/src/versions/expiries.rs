@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use lapsedb_kv::{Batch, Engine, Expect, Scan, Snapshot, Space, Template};
-use lapsedb_record::{HEADER_BYTES, ItemTtl, Lens, Mark, Secs, Stored};
+use lapsedb_record::{HEADER_BYTES, ItemTtl, Lens, Mark, Millis, Secs, Stored};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
@@ -34,7 +34,20 @@ impl View {
             return Ok(false);
         }
         let told = self.versions_state(collection.cid).await?.told;
-        Ok(!untold(self, collection, &told, 1).await?.is_empty())
+        Ok(!untold(self, collection, &told, self.now(), 1)
+            .await?
+            .is_empty())
+    }
+}
+
+impl View {
+    /// Whether every expiry up to a time is told, or nobody wants to know.
+    pub(crate) async fn told_up_to(&self, collection: &Collection, until: Millis) -> Result<bool> {
+        if !collection.history.kept {
+            return Ok(true);
+        }
+        let told = self.versions_state(collection.cid).await?.told;
+        Ok(untold(self, collection, &told, until, 1).await?.is_empty())
     }
 }
 
@@ -96,7 +109,7 @@ async fn tell(store: &Store, view: &View, collection: &Arc<Collection>) -> Resul
     }
     let cid = collection.cid;
     let state = view.versions_state(cid).await?;
-    let dead = untold(view, collection, &state.told, TELL_BATCH_EVENTS).await?;
+    let dead = untold(view, collection, &state.told, view.now(), TELL_BATCH_EVENTS).await?;
     if dead.is_empty() {
         return Ok(0);
     }
@@ -158,14 +171,18 @@ async fn record_of(view: &View, dead: &Dead) -> Result<Option<Vec<u8>>> {
     Ok(same.then(|| bytes.as_ref().to_vec()))
 }
 
-/// The oldest dead entries of both queues behind what is told, by the moment of their death.
+/// The oldest entries of both queues that were dead at a time and are not yet told, by the moment of their death.
 async fn untold(
     view: &View,
     collection: &Collection,
     told: &Told,
+    until: Millis,
     rows_max: usize,
 ) -> Result<Vec<Dead>> {
-    let lens = view.lens(collection);
+    let lens = Lens {
+        now: until,
+        ..view.lens(collection)
+    };
     let mut dead = due_entries(view, collection, &lens, told, rows_max).await?;
     dead.extend(log_entries(view, collection, &lens, told, rows_max).await?);
     // Either queue is in the order of death by itself, and a stable sort keeps it so.
@@ -182,7 +199,7 @@ async fn due_entries(
     rows_max: usize,
 ) -> Result<Vec<Dead>> {
     let cid = collection.cid;
-    let Some(cut) = collection.policy.dead_due(view.now()) else {
+    let Some(cut) = collection.policy.dead_due(lens.now) else {
         return Ok(Vec::new());
     };
     let (second, ordinal) = told.due;
@@ -226,7 +243,7 @@ async fn log_entries(
     rows_max: usize,
 ) -> Result<Vec<Dead>> {
     let cid = collection.cid;
-    let Some(cut) = collection.policy.dead_written(view.now()) else {
+    let Some(cut) = collection.policy.dead_written(lens.now) else {
         return Ok(Vec::new());
     };
     let prefix = keys::log_prefix(cid, keys::log_class(ItemTtl::Inherit));

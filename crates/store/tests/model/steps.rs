@@ -36,6 +36,8 @@ pub enum Step {
     Purge {
         grace_ms: u64,
     },
+    /// Has the engine drop what was purged, where it does that by itself.
+    Sweep,
     Forecast(Width, u64),
     /// The index policy changes.
     Reindex,
@@ -123,6 +125,7 @@ pub fn any_step() -> impl Strategy<Value = Step> {
         30 => any_advance().prop_map(Step::Advance),
         20 => Just(Step::NextSecond),
         10 => grace.prop_map(|grace_ms| Step::Purge { grace_ms }),
+        2 => Just(Step::Sweep),
         10 => (width, 1..50_u64).prop_map(|(width, buckets)| Step::Forecast(width, buckets)),
         4 => Just(Step::Reindex),
         10 => (1..6_u64).prop_map(Step::Build),
