@@ -5,8 +5,14 @@
 #![allow(dead_code, reason = "the stages that use these come in the next step")]
 
 mod accumulators;
+pub mod collation;
 mod error;
 pub mod expressions;
+pub mod filter;
+pub mod pattern;
+pub mod show;
 pub mod sort;
+pub mod update;
+mod values;
 
 pub use error::{MqlError, Result};

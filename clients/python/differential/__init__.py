@@ -1,0 +1,1 @@
+"""Random documents and commands, and the comparison of two servers' answers to them."""

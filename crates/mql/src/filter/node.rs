@@ -1,0 +1,106 @@
+//! The tree of a filter, and how documents are held against it.
+
+use lapsedb_value::{Object, Value};
+
+use super::operators::Test;
+use super::path::{FieldPath, Holder, Walk};
+use super::pathless::Expression;
+use crate::MqlError;
+use crate::expressions::Env;
+
+/// A part of a filter.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Nor(Vec<Node>),
+    Not(Box<Node>),
+    /// Matches nothing.
+    Never,
+    /// A question to the values at a path.
+    Field {
+        path: FieldPath,
+        test: Test,
+    },
+    /// `$expr`.
+    Expr(Expression),
+    /// `$sampleRate`.
+    Sample(f64),
+}
+
+/// One run of a filter over one document.
+pub(crate) struct Run<'a> {
+    /// The document, for expressions.
+    pub(crate) root: &'a Object,
+    pub(crate) env: &'a Env,
+    /// The element of an array that made the last matching part match.
+    pub(crate) position: Option<usize>,
+    /// What went wrong in an expression; then the answer means nothing.
+    pub(crate) error: Option<MqlError>,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(root: &'a Object, env: &'a Env) -> Run<'a> {
+        Run {
+            root,
+            env,
+            position: None,
+            error: None,
+        }
+    }
+}
+
+impl Node {
+    /// Whether the members of the holder fulfil it.
+    pub(crate) fn matches(&self, holder: Holder<'_>, run: &mut Run<'_>) -> bool {
+        match self {
+            Node::And(parts) => parts.iter().all(|part| part.matches(holder, run)),
+            Node::Or(parts) => parts.iter().any(|part| part.matches(holder, run)),
+            Node::Nor(parts) => unpositioned(run, |run| {
+                !parts.iter().any(|part| part.matches(holder, run))
+            }),
+            Node::Not(part) => unpositioned(run, |run| !part.matches(holder, run)),
+            Node::Never => false,
+            Node::Field { path, test } => field_matches(path, test, holder, run),
+            Node::Expr(expression) => expression.is_true(run),
+            Node::Sample(rate) => run.env.random() < *rate,
+        }
+    }
+
+    /// Whether the value itself fulfils it, whatever path it speaks of.
+    pub(crate) fn matches_value(&self, value: &Value, run: &mut Run<'_>) -> bool {
+        match self {
+            Node::And(parts) => parts.iter().all(|part| part.matches_value(value, run)),
+            Node::Or(parts) => parts.iter().any(|part| part.matches_value(value, run)),
+            Node::Nor(parts) => !parts.iter().any(|part| part.matches_value(value, run)),
+            Node::Not(part) => !part.matches_value(value, run),
+            Node::Field { test, .. } => test.matches(value, run),
+            Node::Never => false,
+            // The parser lets neither into an element.
+            Node::Expr(_) | Node::Sample(_) => false,
+        }
+    }
+}
+
+/// What is denied says nothing about the element that matched.
+fn unpositioned(run: &mut Run<'_>, ask: impl FnOnce(&mut Run<'_>) -> bool) -> bool {
+    let before = run.position;
+    let answer = ask(run);
+    run.position = before;
+    answer
+}
+
+fn field_matches(path: &FieldPath, test: &Test, holder: Holder<'_>, run: &mut Run<'_>) -> bool {
+    let mut visit = |value: &Value, offset: Option<usize>| {
+        let found = test.matches(value, run);
+        if found && offset.is_some() {
+            run.position = offset;
+        }
+        found
+    };
+    let mut walk = Walk {
+        leaf: test.leaf(),
+        visit: &mut visit,
+    };
+    walk.from(holder, path.parts(), None)
+}
