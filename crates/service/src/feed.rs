@@ -6,9 +6,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress};
-use lapsedb_store::View;
+use lapsedb_store::{Collection, View};
 use lapsedb_value::Value;
 
+use crate::collections::computed;
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::names;
@@ -60,6 +61,16 @@ impl Query {
             &lapsedb_sql::parse(&self.text)?,
             &self.params,
         )?)
+    }
+
+    /// The same over a collection's items, which may have computed properties.
+    ///
+    /// # Errors
+    /// When the text is wrong.
+    pub(crate) fn bind_for(&self, collection: &Collection) -> Result<Bound> {
+        let computed = computed::of(&collection.document);
+        let parsed = lapsedb_sql::parse(&self.text)?;
+        Ok(lapsedb_sql::bind_with(&parsed, &self.params, &computed)?)
     }
 
     /// Reads a posted query: `{"query": "…", "parameters": [{"name": "@p", "value": …}]}`.

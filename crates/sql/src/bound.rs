@@ -5,6 +5,7 @@ use lapsedb_value::path::Path;
 
 use crate::ast::Query;
 use crate::bind::{self, Origins};
+use crate::computed::{self, Computed};
 use crate::error::SqlError;
 use crate::params::Params;
 use crate::partition::{self, PartitionFilter};
@@ -21,7 +22,12 @@ pub struct Bound {
 
 /// Resolves names, checks functions and counts, and puts the parameters in.
 pub fn bind(query: &Query, params: &Params) -> Result<Bound, SqlError> {
-    let (query, origins) = bind::bind_query(query, params)?;
+    bind_with(query, params, &computed::NONE)
+}
+
+/// The same for a container with computed properties.
+pub fn bind_with(query: &Query, params: &Params, computed: &Computed) -> Result<Bound, SqlError> {
+    let (query, origins) = bind::bind_query(query, params, computed)?;
     Ok(Bound { query, origins })
 }
 

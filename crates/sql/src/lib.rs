@@ -13,6 +13,7 @@
 pub mod ast;
 mod bind;
 mod bound;
+mod computed;
 mod condition;
 mod constant_set;
 pub mod error;
@@ -29,7 +30,8 @@ pub mod plan;
 mod span;
 
 pub use ast::Query;
-pub use bound::{Bound, bind};
+pub use bound::{Bound, bind, bind_with};
+pub use computed::Computed;
 pub use condition::{Condition, parse_condition};
 pub use constant_set::ConstantSet;
 pub use error::SqlError;

@@ -182,9 +182,18 @@ pub struct BoundOrder {
     pub expr: Expr,
     /// Whether large values come first.
     pub descending: bool,
-    /// The path in the document. Without one the value is the distance of vectors, and rows that have
-    /// none come last in either direction.
+    /// The path in the document; none for a distance of vectors, and for most computed properties.
     pub path: Option<Vec<Step>>,
+    /// The computed property it is, if it is one.
+    pub computed: Option<Str>,
+}
+
+impl BoundOrder {
+    /// Whether the value is a distance of vectors: rows that have none come last in either direction.
+    #[must_use]
+    pub fn is_distance(&self) -> bool {
+        self.path.is_none() && self.computed.is_none()
+    }
 }
 
 /// `ORDER BY RANK`

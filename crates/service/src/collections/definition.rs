@@ -7,9 +7,9 @@ use std::fmt;
 use lapsedb_store::index::policy::{IndexPolicy, Mode};
 use lapsedb_store::partition_key::PartitionKeyDef;
 use lapsedb_value::path::{Path, Segment};
-use lapsedb_value::{Object, Str, Value, order};
+use lapsedb_value::{Object, Str, Value};
 
-use crate::collections::search;
+use crate::collections::{computed, search};
 use crate::names;
 
 /// Members of a collection's body that may not come twice.
@@ -18,8 +18,6 @@ pub const DUPLICATES_REFUSED: &[&str] = &["id", "defaultTtl"];
 pub const UNIQUE_KEYS_MAX: usize = 10;
 /// Most paths of a unique key.
 pub const UNIQUE_KEY_PATHS_MAX: usize = 16;
-/// Most computed properties of a collection.
-pub const COMPUTED_PROPERTIES_MAX: usize = 20;
 /// Longest time to live, in seconds.
 pub const TTL_SECONDS_MAX: i64 = 2_147_483_647;
 
@@ -338,7 +336,7 @@ fn read_rest(body: &Object, document: &mut Object) -> Result<(), Invalid> {
         },
     }
     if let Some(list) = present(body, "computedProperties") {
-        check_computed_properties(list)?;
+        computed::check(list)?;
         document.push("computedProperties", list.clone());
     }
     check_change_feed_policy(body)?;
@@ -369,41 +367,6 @@ fn check_change_feed_policy(body: &Object) -> Result<(), Invalid> {
             "The change feed policy's retentionDuration {minutes} is invalid. It must be a whole number of minutes, 0 or more."
         )),
     }
-}
-
-fn check_computed_properties(list: &Value) -> Result<(), Invalid> {
-    let Some(properties) = list.as_array() else {
-        return refused(
-            "One of the specified inputs is invalid: the collection's 'computedProperties' must be an array.",
-        );
-    };
-    if properties.len() > COMPUTED_PROPERTIES_MAX {
-        return refused(format!(
-            "The number of computed properties may not exceed {COMPUTED_PROPERTIES_MAX}."
-        ));
-    }
-    let mut names: Vec<&Value> = Vec::with_capacity(properties.len());
-    for property in properties {
-        let (name, query) = (property.get("name"), property.get("query"));
-        let named = name.as_str().is_some_and(|name| !name.is_empty());
-        let mut words = query.as_str().unwrap_or_default().split_ascii_whitespace();
-        let selects = words
-            .next()
-            .is_some_and(|word| word.eq_ignore_ascii_case("SELECT"))
-            && words
-                .next()
-                .is_some_and(|word| word.to_ascii_uppercase().starts_with("VALUE"));
-        if !named || !selects {
-            return refused(
-                "Every computed property must have a 'name' and a 'query' of the form SELECT VALUE <expression> FROM c.",
-            );
-        }
-        if names.iter().any(|other| order::deep_equal(other, name)) {
-            return refused(format!("The computed property {name} is given twice."));
-        }
-        names.push(name);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

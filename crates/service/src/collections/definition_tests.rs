@@ -315,7 +315,10 @@ fn other_members_are_checked() {
         r#"{"computedProperties":{}}"#,
         r#"{"computedProperties":[{"name":"a"}]}"#,
         r#"{"computedProperties":[{"name":"a","query":"SELECT * FROM c"}]}"#,
-        r#"{"computedProperties":[{"name":"a","query":"SELECT VALUE 1"},{"name":"a","query":"SELECT VALUE 2"}]}"#,
+        r#"{"computedProperties":[{"name":"a","query":"SELECT VALUE 1 FROM c"},{"name":"a","query":"SELECT VALUE 2"}]}"#,
+        r#"{"computedProperties":[{"name":"a","query":"SELECT VALUE NONE(c.x) FROM c"}]}"#,
+        r#"{"computedProperties":[{"name":"a","query":"SELECT VALUE c.x FROM c WHERE c.y"}]}"#,
+        r#"{"computedProperties":[{"name":"_ts","query":"SELECT VALUE c.x FROM c"}]}"#,
         r#"{"vectorEmbeddingPolicy":[]}"#,
         r#"{"fullTextPolicy":1}"#,
         r#"{"changeFeedPolicy":10}"#,
@@ -326,8 +329,8 @@ fn other_members_are_checked() {
     ] {
         assert!(parse(bad).is_err(), "{bad}");
     }
-    let many: Vec<String> = (0..=COMPUTED_PROPERTIES_MAX)
-        .map(|i| format!(r#"{{"name":"p{i}","query":"SELECT VALUE 1"}}"#))
+    let many: Vec<String> = (0..=computed::COMPUTED_PROPERTIES_MAX)
+        .map(|i| format!(r#"{{"name":"p{i}","query":"SELECT VALUE 1 FROM c"}}"#))
         .collect();
     assert!(parse(&format!(r#"{{"computedProperties":[{}]}}"#, many.join(","))).is_err());
     assert!(

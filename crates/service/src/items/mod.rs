@@ -6,6 +6,7 @@ pub mod changes;
 pub mod delete_partition;
 pub mod feed;
 mod narrow;
+mod order_rule;
 pub mod patch;
 pub mod query;
 pub mod read;

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::feed::Query;
 use crate::items::feed::Selection;
 use crate::items::narrow::Source;
+use crate::items::order_rule;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::resource::item_value;
 
@@ -81,7 +82,8 @@ pub async fn query(
         .may_read_items(&scope.collection, request.selection.partition.as_ref())?;
     let throughputs = ctx.service().throughputs();
     throughputs.admit(&scope.view, &scope.collection)?;
-    let bound = query.bind()?;
+    let bound = query.bind_for(&scope.collection)?;
+    order_rule::check(&bound, &scope.collection)?;
     let range = request.selection.range(&scope.collection)?;
     let source = Source::new(range, &bound, &scope.collection);
     let position = request.continuation.map(Position::parse).transpose()?;

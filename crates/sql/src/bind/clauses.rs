@@ -59,7 +59,8 @@ impl Binder<'_> {
             let expr = self.expr(&item.expr)?;
             let path = self.path(&expr);
             let nearest = rank::nearest_is_largest(&expr);
-            if path.is_none() && nearest.is_none() {
+            let computed = self.computed_name(&item.expr);
+            if path.is_none() && nearest.is_none() && computed.is_none() {
                 return Err(SqlError::unsupported_order(item.expr.span));
             }
             if !query.group_by.is_empty() {
@@ -71,6 +72,7 @@ impl Binder<'_> {
                 expr,
                 descending,
                 path,
+                computed,
             });
         }
         Ok(order)

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use lapsedb_value::{Str, Value};
 
-use super::{Binder, Mode, Place};
+use super::{Alias, Binder, Mode, Place};
 use crate::ast;
+use crate::computed::{self, Property};
 use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
 use crate::functions;
-use crate::plan::{AggregateKind, Expr, ExprKind, SubqueryKind};
+use crate::plan::{AggregateKind, Expr, ExprKind, Slot, SubqueryKind};
 use crate::span::Span;
 
-impl Binder<'_> {
+impl<'p> Binder<'p> {
     /// Resolves an expression, and computes it if nothing in it depends on a row.
     pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
         let span = expr.span;
@@ -21,7 +22,8 @@ impl Binder<'_> {
             ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name, span)?),
             ast::ExprKind::Name(name) => self.name(name, span)?,
             ast::ExprKind::Member(base, name) => {
-                ExprKind::Member(self.boxed(base)?, name.text.clone())
+                let base = self.boxed(base)?;
+                self.member(base, &name.text)?
             }
             ast::ExprKind::Index(base, index) => self.index(base, index)?,
             ast::ExprKind::Array(items) => ExprKind::Array(self.list(items)?),
@@ -112,9 +114,51 @@ impl Binder<'_> {
     fn index(&mut self, base: &ast::Expr, index: &ast::Expr) -> Result<ExprKind, SqlError> {
         let (base, index) = (self.boxed(base)?, self.boxed(index)?);
         Ok(match index.constant() {
-            Some(Value::String(name)) => ExprKind::Member(base, name.clone()),
+            Some(Value::String(name)) => self.member(base, name)?,
             _ => ExprKind::Index(base, index),
         })
+    }
+
+    /// A member; of the document itself it may be a computed one, which is its expression.
+    fn member(&mut self, base: Box<Expr>, name: &Str) -> Result<ExprKind, SqlError> {
+        let Some((slot, property)) = self.computed_member(&base, name) else {
+            return Ok(ExprKind::Member(base, name.clone()));
+        };
+        let alias = Alias {
+            name: Some(property.alias.clone()),
+            slot,
+        };
+        // A computed property sees the document and nothing else, not even other computed properties.
+        let scope = std::mem::replace(&mut self.scope, vec![alias]);
+        let computed = std::mem::replace(&mut self.computed, &computed::NONE);
+        let expr = self.expr(&property.expr);
+        (self.scope, self.computed) = (scope, computed);
+        Ok(expr?.kind)
+    }
+
+    /// The computed property that a member is, and the variable that holds its document.
+    fn computed_member(&self, base: &Expr, name: &str) -> Option<(Slot, &'p Property)> {
+        match base.kind {
+            ExprKind::Slot(slot) if self.origins.get(&slot).is_some_and(Vec::is_empty) => {
+                Some((slot, self.computed.get(name)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The name of the computed property that an expression is, if it is one.
+    pub(super) fn computed_name(&mut self, expr: &ast::Expr) -> Option<Str> {
+        let (base, name) = match &expr.kind {
+            ast::ExprKind::Member(base, name) => (base, &name.text),
+            ast::ExprKind::Index(base, index) => match &index.kind {
+                ast::ExprKind::Literal(Value::String(name)) => (base, name),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let base = self.expr(base).ok()?;
+        self.computed_member(&base, name)?;
+        Some(name.clone())
     }
 
     /// Of members with the same name the last one counts.
@@ -173,6 +217,9 @@ impl Binder<'_> {
                 span,
             ));
         }
+        if self.defining && !function.is_pure() {
+            return Err(not_in_computed(function.name, span));
+        }
         Ok(ExprKind::Call(function, self.list(args)?))
     }
 
@@ -213,9 +260,18 @@ impl Binder<'_> {
         if matches!(self.mode, Mode::Argument) {
             return Err(SqlError::nested_aggregate(span));
         }
+        if self.defining {
+            return Err(not_in_computed("A subquery", span));
+        }
         Ok(ExprKind::Subquery(
             kind,
             Box::new(self.query(query, Place::Nested)?),
         ))
     }
+}
+
+fn not_in_computed(what: &str, span: Span) -> SqlError {
+    // The service's code for this text is not known.
+    let message = format!("{what} is not allowed in the query of a computed property.");
+    SqlError::new("SC2001", message, span)
 }

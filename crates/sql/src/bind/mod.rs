@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use lapsedb_value::{Str, Value};
 
 use crate::ast;
+use crate::computed::{self, Computed, Property};
 use crate::error::SqlError;
 use crate::eval::{Ctx, Env};
 use crate::limits::GROUP_KEYS_MAX;
@@ -26,18 +27,20 @@ pub(crate) use paths::Origins;
 pub(crate) fn bind_query(
     query: &ast::Query,
     params: &Params,
+    computed: &Computed,
 ) -> Result<(BoundQuery, Origins), SqlError> {
-    let ctx = Ctx::new(Env::new(0));
-    let mut binder = Binder {
-        params,
-        ctx,
-        scope: Vec::new(),
-        slots: 0,
-        origins: HashMap::new(),
-        mode: Mode::Rows,
-    };
+    let mut binder = Binder::new(params, computed);
     let bound = binder.query(query, Place::Outermost)?;
     Ok((bound, Origins(binder.origins)))
+}
+
+/// Whether the expression of a computed property is allowed: it sees one document, and always gives the same for it.
+pub(crate) fn check_computed(query: &ast::Query, property: &Property) -> Result<(), SqlError> {
+    let params = Params::new();
+    let mut binder = Binder::new(&params, &computed::NONE);
+    binder.from(&query.from, Place::Outermost)?;
+    binder.defining = true;
+    binder.expr(&property.expr).map(drop)
 }
 
 /// Where a query stands.
@@ -76,6 +79,24 @@ struct Binder<'p> {
     /// The document path that an alias stands for, where it does.
     origins: HashMap<Slot, Vec<Step>>,
     mode: Mode,
+    computed: &'p Computed,
+    /// Whether this is the expression of a computed property.
+    defining: bool,
+}
+
+impl<'p> Binder<'p> {
+    fn new(params: &'p Params, computed: &'p Computed) -> Binder<'p> {
+        Binder {
+            params,
+            ctx: Ctx::new(Env::new(0)),
+            scope: Vec::new(),
+            slots: 0,
+            origins: HashMap::new(),
+            mode: Mode::Rows,
+            computed,
+            defining: false,
+        }
+    }
 }
 
 impl Binder<'_> {

@@ -71,7 +71,7 @@ impl<'q> Sorter<'q> {
 
 fn compare(order: &[BoundOrder], a: &[Value], b: &[Value]) -> Ordering {
     for (item, (a, b)) in order.iter().zip(a.iter().zip(b)) {
-        let ordering = match (item.path.is_none(), a.is_undefined(), b.is_undefined()) {
+        let ordering = match (item.is_distance(), a.is_undefined(), b.is_undefined()) {
             (true, true, false) => Ordering::Greater,
             (true, false, true) => Ordering::Less,
             _ if item.descending => compare_sql(b, a),

@@ -233,6 +233,18 @@ impl IndexPolicy {
                 .indexed()
     }
 
+    /// Whether the policy includes a path by its name, not only by a wildcard above it.
+    pub fn includes_by_name(&self, path: &Path) -> bool {
+        let node = path
+            .segments()
+            .iter()
+            .try_fold(&self.root, |node, segment| match segment {
+                Segment::Member(name) => node.members.get(name),
+                Segment::Elements => node.elements.as_deref(),
+            });
+        self.is_complete() && node.is_some_and(|node| node.scalar.or(node.subtree) == Some(true))
+    }
+
     /// The beginning of a walk through an item.
     pub(super) fn cursor(&self) -> Cursor<'_> {
         Cursor::at(Some(&self.root), false)
