@@ -3,6 +3,8 @@
 //! The log has one entry per item, in one of two classes; a reader follows both side by side. Knows no wire, so that
 //! every door can read it: a place is the lsn of the last commit a reader has seen.
 
+mod by_key;
+
 use std::collections::VecDeque;
 
 use bytes::Bytes;

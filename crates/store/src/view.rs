@@ -132,6 +132,19 @@ impl ItemRange {
     pub fn spans(spans: Vec<Span>) -> ItemRange {
         ItemRange::Spans(merged(spans))
     }
+
+    /// Bounds of the item keys it covers, and perhaps a few more; none for everything.
+    pub(crate) fn item_bounds(&self, collection: &Collection) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+        let bounds = |span: Span| (span.from, span.to);
+        match self {
+            ItemRange::Everything => None,
+            ItemRange::Partition(partition) => {
+                Some(vec![bounds(Span::of_partition(collection, partition))])
+            }
+            ItemRange::Epk(range) => Some(vec![keys::epk_bounds(collection, range)]),
+            ItemRange::Spans(spans) => Some(spans.iter().cloned().map(bounds).collect()),
+        }
+    }
 }
 
 /// Spans in order, none overlapping another.

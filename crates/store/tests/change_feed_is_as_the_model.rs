@@ -14,8 +14,8 @@ use lapsedb_store::catalog::{CollectionBody, database_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::{EpkRange, PartitionKey};
 use lapsedb_store::{
-    ChangeLimits, ChangesAfter, Collection, CollectionId, History, ItemKey, ItemRange, MetaChange,
-    OpenOptions, Place, Span, Store, Txn, View,
+    ChangeLimits, ChangePage, ChangesAfter, Collection, CollectionId, History, ItemKey, ItemRange,
+    MetaChange, OpenOptions, Place, Span, Store, Txn, View,
 };
 use lapsedb_value::{Object, Value, json};
 use model::{Item, Model};
@@ -378,6 +378,7 @@ impl<'a> Bench<'a> {
                 .changes(&collection, &reader.range, reader.at, limits)
                 .await
                 .unwrap();
+            same_by_key(&view, &collection, reader, limits, &page).await?;
             prop_assert!(
                 page.caught_up || page.next > reader.at.lsn,
                 "it stands still"
@@ -442,6 +443,38 @@ impl<'a> Bench<'a> {
         }
         Ok(())
     }
+}
+
+/// Read by keys, a part of the collection has the same next changes.
+async fn same_by_key(
+    view: &View,
+    collection: &Collection,
+    reader: &Reader,
+    limits: ChangeLimits,
+    page: &ChangePage,
+) -> Result<(), TestCaseError> {
+    let by_key = view.changes_by_key(collection, &reader.range, reader.at, limits);
+    let Some(by_key) = by_key.await.unwrap() else {
+        prop_assert!(matches!(reader.how.scope, Scope::Everything));
+        return Ok(());
+    };
+    let places = |page: &ChangePage| -> Vec<_> {
+        let headers = page.items.iter().map(|(_, item)| item.header());
+        headers.map(|header| (header.lsn, header.index)).collect()
+    };
+    let (by_log, by_key_places) = (places(page), places(&by_key));
+    // The log may end a page early, when it has looked at many entries; then the rest is on the next one.
+    prop_assert!(
+        by_key_places.starts_with(&by_log),
+        "{:?} {:?}",
+        by_log,
+        by_key_places
+    );
+    if limits.entries_max >= 1000 {
+        prop_assert_eq!(by_log, by_key_places);
+    }
+    prop_assert!(by_key.next > reader.at.lsn || by_key.caught_up);
+    Ok(())
 }
 
 fn run(place: Place, stories: u32) {

@@ -77,11 +77,23 @@ pub async fn changes(
         entries_max: STEP_ENTRIES,
     };
     let mut after = begin(&scope, request).await?;
+    let (mut by_key, mut tried) = (false, false);
     let items = loop {
-        let page = scope
-            .view
-            .changes(&scope.collection, &range, after, limits)
-            .await?;
+        let (view, collection) = (&scope.view, &scope.collection);
+        let found = match by_key {
+            // A step of the log without a find: a small part of a large collection is found sooner by its keys.
+            true => {
+                view.changes_by_key(collection, &range, after, limits)
+                    .await?
+            }
+            false => None,
+        };
+        let page = match found {
+            Some(page) => page,
+            None => view.changes(collection, &range, after, limits).await?,
+        };
+        // Tried once: a part that is too large for it stays so.
+        by_key = !std::mem::replace(&mut tried, true);
         after.lsn = page.next;
         // Readers take a page without items for the end, so one that found none yet goes on.
         if page.caught_up || !page.items.is_empty() {
