@@ -34,6 +34,7 @@ SECONDS_EACH ?= 60
 # cargo-nextest runs tests faster; it is used where it is installed and never built from source here.
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 CARGO_TEST := cargo $(if $(NEXTEST),nextest run,test) --release
+CARGO_SOAK := cargo $(if $(NEXTEST),nextest run --profile soak,test) --release
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -62,9 +63,9 @@ fuzz: tools rocksdb
 	tools/fuzz $(SECONDS_EACH)
 
 soak: tools rocksdb build
-	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_TEST) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
-	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_TEST) -p lapsedb-testkit --test no_reply_contradicts_every_order
-	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_TEST) -p lapsedb-store --test store_is_as_the_model
+	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_SOAK) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
+	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_SOAK) -p lapsedb-testkit --test no_reply_contradicts_every_order
+	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store --test store_is_as_the_model
 
 # The rest are steps of the above.
 
