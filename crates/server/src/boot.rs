@@ -94,10 +94,11 @@ pub async fn run(config: Config) -> Result<(), Failure> {
         tokio::spawn(maintain(Arc::clone(&service))),
         tokio::spawn(build_indexes(Arc::clone(&service))),
     ];
+    // A door that is not there is not named.
     let mongo_address = mongo
         .as_ref()
-        .map_or("off".to_owned(), |(_, address)| address.to_string());
-    say_ready(&format!("ready nosql={address} mongo={mongo_address}"));
+        .map_or_else(String::new, |(_, address)| format!(" mongo={address}"));
+    say_ready(&format!("ready nosql={address}{mongo_address}"));
 
     let signal = signals.next().await;
     tracing::info!(signal, "stopping");
