@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use lapsedb_service::documents::{Fault, Work};
-use lapsedb_service::{Ctx, Who};
+use lapsedb_service::{Ctx, Who, sessions};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
@@ -46,9 +46,15 @@ impl Call<'_> {
         Ctx::new(Arc::clone(&self.door.service), self.who())
     }
 
-    /// The work of this command.
+    /// The work of this command, outside of its session.
     pub(crate) fn work(&self) -> Work {
         Work::new(self.ctx()).within(self.generic.max_time)
+    }
+
+    /// The work of this command at its place in its session.
+    pub(crate) async fn begin(&self) -> Result<Work, Fault> {
+        let work = sessions::begin(self.ctx(), &self.generic.session).await;
+        Ok(work.map_err(transient)?.within(self.generic.max_time))
     }
 }
 
@@ -204,6 +210,7 @@ async fn attempt(
         }
     })?;
     let generic = Generic::take(&mut body)?;
+    check_transaction(command, &generic)?;
     let mut call = Call {
         door,
         connection,
@@ -223,5 +230,52 @@ fn failed(door: &Door, command: &'static str, fault: &Fault, form: Form) -> Answ
         code: Some(code),
         document: Answer::Plain(document).encode_failed(door),
         form,
+    }
+}
+
+/// Refuses what cannot be done in a transaction, or not so.
+fn check_transaction(command: &Command, generic: &Generic) -> Result<(), Fault> {
+    let session = &generic.session;
+    if !session.in_transaction {
+        return Ok(());
+    }
+    let ends = ["commitTransaction", "abortTransaction"].contains(&command.name);
+    if !ends && !registry::IN_TRANSACTION.contains(&command.name) {
+        return Err(Fault::new(
+            codes::NOT_SUPPORTED_IN_TRANSACTION,
+            format!(
+                "Cannot run '{}' in a multi-document transaction.",
+                command.name
+            ),
+        ));
+    }
+    if generic.write_concern.is_some() && !ends {
+        return Err(Fault::new(
+            codes::INVALID_OPTIONS,
+            "writeConcern is not allowed within a multi-statement transaction",
+        ));
+    }
+    if generic.read_concern.is_some() && !session.start {
+        return Err(Fault::new(
+            codes::INVALID_OPTIONS,
+            "Only the first command in a transaction may specify a readConcern",
+        ));
+    }
+    Ok(())
+}
+
+/// A transaction that is not there may be begun again as a whole.
+pub(crate) fn transient(fault: Fault) -> Fault {
+    match fault {
+        Fault::Said {
+            code: codes::NO_SUCH_TRANSACTION,
+            message,
+            mut info,
+        } => {
+            let label = Value::Array(vec![Value::from("TransientTransactionError")]);
+            info.insert("errorLabels", label);
+            Fault::with(codes::NO_SUCH_TRANSACTION, message, info)
+        }
+        other => other,
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lapsedb_service::documents::Fault;
+use lapsedb_service::sessions::Asked;
 use lapsedb_value::{Object, Value};
 
 use crate::codes;
@@ -21,32 +22,13 @@ const WITHOUT_EFFECT: [&str; 9] = [
     "shardVersion",
 ];
 
-#[expect(dead_code, reason = "sessions are not served yet")]
-/// The session a command belongs to, and its place in it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SessionArguments {
-    /// The session.
-    pub(crate) id: Option<Vec<u8>>,
-    /// The number of the transaction or retryable write.
-    pub(crate) number: Option<i64>,
-    /// Begins a transaction.
-    pub(crate) start: bool,
-    /// Belongs to a transaction.
-    pub(crate) in_transaction: bool,
-    /// The number of its first statement.
-    pub(crate) statement: Option<i32>,
-    /// The numbers of all its statements.
-    pub(crate) statements: Option<Vec<i32>>,
-}
-
 /// What every command may say.
-#[expect(dead_code, reason = "sessions are not served yet")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Generic {
     /// How long it may take.
     pub(crate) max_time: Option<Duration>,
     /// Its session.
-    pub(crate) session: SessionArguments,
+    pub(crate) session: Asked,
     /// Its write concern, as given.
     pub(crate) write_concern: Option<Object>,
     /// Its read concern's level.
@@ -103,7 +85,7 @@ fn max_time(value: Option<Value>) -> Result<Option<Duration>, Fault> {
     }
 }
 
-fn session(body: &mut Object) -> Result<SessionArguments, Fault> {
+fn session(body: &mut Object) -> Result<Asked, Fault> {
     let invalid = |text: &str| Fault::new(codes::INVALID_OPTIONS, text);
     let id = match body.remove("lsid") {
         None => None,
@@ -143,12 +125,12 @@ fn session(body: &mut Object) -> Result<SessionArguments, Fault> {
         ));
     }
     let small = |value: &Value| i32::try_from(whole(value)).unwrap_or(0);
-    Ok(SessionArguments {
-        id,
+    Ok(Asked {
+        session: id,
         number,
         start,
         in_transaction,
-        statement: body.remove("stmtId").map(|value| small(&value)),
+        first_statement: body.remove("stmtId").map_or(0, |value| small(&value)),
         statements: body
             .remove("stmtIds")
             .and_then(|value| Some(value.as_array()?.iter().map(small).collect())),

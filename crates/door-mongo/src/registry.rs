@@ -2,10 +2,11 @@
 
 use crate::call::{Call, Running};
 use crate::commands::{
-    build_info, connection_status, count, create, current_op, db_stats, delete, drop,
-    drop_database, end_sessions, find, get_cmd_line_opts, get_log, get_more, get_parameter, hello,
-    host_info, insert, kill_cursors, list_collections, list_commands, list_databases, logout, ping,
-    sasl_continue, sasl_start, server_status, start_session, top, whats_my_uri,
+    abort_transaction, build_info, commit_transaction, connection_status, count, create,
+    current_op, db_stats, delete, distinct, drop, drop_database, end_sessions, find,
+    find_and_modify, get_cmd_line_opts, get_log, get_more, get_parameter, hello, host_info, insert,
+    kill_cursors, list_collections, list_commands, list_databases, logout, ping, sasl_continue,
+    sasl_start, server_status, start_session, top, update, whats_my_uri,
 };
 
 /// Whether a command may come before the login.
@@ -48,17 +49,21 @@ macro_rules! commands {
 }
 
 commands! {
+    "abortTransaction" abort_transaction Needed "Gives a transaction up.";
     "buildInfo" ["buildinfo"] build_info Open (greets) "Says what this server is.";
+    "commitTransaction" commit_transaction Needed "Commits a transaction.";
     "connectionStatus" connection_status Open "Says who is logged in.";
     "count" count Needed "Counts documents.";
     "create" create Needed "Makes a collection.";
     "currentOp" current_op Needed "Lists what is under way.";
     "dbStats" ["dbstats"] db_stats Needed "Tells the size of a database.";
     "delete" delete Needed "Deletes documents.";
+    "distinct" distinct Needed "Finds the different values of a field.";
     "drop" drop Needed "Drops a collection.";
     "dropDatabase" drop_database Needed "Drops a database with its collections.";
     "endSessions" ["refreshSessions", "killSessions", "killAllSessions", "killAllSessionsByPattern"] end_sessions Open "Ends or prolongs sessions.";
     "find" find Needed "Reads documents.";
+    "findAndModify" ["findandmodify"] find_and_modify Needed "Changes or deletes one document and shows it.";
     "getCmdLineOpts" get_cmd_line_opts Needed "Tells how the server was started.";
     "getLog" get_log Needed "Shows the newest lines of the log.";
     "getMore" get_more Needed "Fetches the next batch of a cursor.";
@@ -77,8 +82,22 @@ commands! {
     "serverStatus" server_status Needed "Tells how the server fares.";
     "startSession" start_session Needed "Begins a session.";
     "top" top Needed "Tells where time is spent.";
+    "update" update Needed "Changes documents.";
     "whatsmyuri" whats_my_uri Open "Tells the client its own address.";
 }
+
+/// The commands that may belong to a transaction.
+pub(crate) const IN_TRANSACTION: [&str; 9] = [
+    "aggregate",
+    "delete",
+    "distinct",
+    "find",
+    "findAndModify",
+    "getMore",
+    "insert",
+    "killCursors",
+    "update",
+];
 
 /// A command by one of its names.
 pub(crate) fn find(name: &str) -> Option<&'static Command> {

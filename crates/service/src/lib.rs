@@ -20,6 +20,7 @@ pub mod reply;
 pub mod resource;
 pub mod scripts;
 mod service;
+pub mod sessions;
 pub mod throughput;
 pub mod token;
 pub mod ttl;

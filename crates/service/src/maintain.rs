@@ -12,9 +12,12 @@ use parking_lot::Mutex;
 use crate::charge;
 use crate::error::Result;
 use crate::service::Service;
+use crate::sessions::SESSION_SECONDS;
 
 /// How often the clock's floor is made durable while only readers come, in ticks.
 const FLOOR_TICKS: u64 = 5;
+/// How often notes of sessions that were not used for long are removed, in ticks.
+const SESSION_SWEEP_TICKS: u64 = 60;
 /// How long the calendar of a collection that is being written to is not asked again, in milliseconds.
 const RECHECK_MS: u64 = 5000;
 /// Records removed from one collection in one tick when no throughput is provisioned.
@@ -77,6 +80,16 @@ impl Service {
         let events = self.clock().sample();
         let maintenance = self.maintenance();
         let ticks = maintenance.ticks.fetch_add(1, Ordering::Relaxed) + 1;
+        self.documents_state().sweep();
+        if ticks.is_multiple_of(SESSION_SWEEP_TICKS) {
+            let kept = SESSION_SECONDS.saturating_mul(1000);
+            let before = Millis(self.clock().now().0.saturating_sub(kept));
+            match self.store().forget_notes(before).await {
+                // Somebody has just used one of them: the next time will do.
+                Ok(_) | Err(StoreError::Retry) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         if ticks.is_multiple_of(FLOOR_TICKS) && maintenance.asked.swap(false, Ordering::Relaxed) {
             self.persist_clock().await?;
         }

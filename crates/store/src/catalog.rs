@@ -323,7 +323,10 @@ pub(crate) async fn scan_all(snapshot: &impl Snapshot, prefix: Vec<u8>) -> Resul
 }
 
 /// All records under a prefix, with their keys.
-async fn scan_keyed(snapshot: &impl Snapshot, prefix: Vec<u8>) -> Result<Vec<(Bytes, MetaRecord)>> {
+pub(crate) async fn scan_keyed(
+    snapshot: &impl Snapshot,
+    prefix: Vec<u8>,
+) -> Result<Vec<(Bytes, MetaRecord)>> {
     let to = lapsedb_kv::prefix_end(&prefix);
     let mut from = prefix;
     let mut records = Vec::new();

@@ -350,6 +350,8 @@ pub enum MetaKind {
     Versions,
     /// Up to where a collection's dead are settled.
     Settled,
+    /// What a client's session has done.
+    Session,
 }
 
 impl MetaKind {
@@ -365,6 +367,7 @@ impl MetaKind {
             MetaKind::UserDefinedFunction => b'F',
             MetaKind::IndexBuild => b'I',
             MetaKind::Dropping => b'X',
+            MetaKind::Session => b'R',
             MetaKind::Versions => b'V',
             MetaKind::Settled => b'Z',
         }
@@ -399,4 +402,12 @@ pub fn meta_owned(kind: MetaKind, owner: u64) -> Vec<u8> {
 #[must_use]
 pub fn meta_all(kind: MetaKind) -> Vec<u8> {
     vec![kind.letter()]
+}
+
+/// Key of what a client's session has done.
+#[must_use]
+pub fn session_note(session: &[u8]) -> Vec<u8> {
+    let mut key = meta_all(MetaKind::Session);
+    key.extend_from_slice(session);
+    key
 }

@@ -42,7 +42,7 @@ pub use open::{OpenError, OpenOptions, Place};
 pub use outlook::{Forecast, Preview, Width};
 pub use purger::Purged;
 pub use recount::Recount;
-pub use txn::{Done, Found, Refused, Txn, Written};
+pub use txn::{Done, Found, Note, Refused, Txn, Written};
 pub use usage::{Tally, Usage};
 pub use versions::event::{Event, EventKind, Image as EventImage, Place as EventPlace};
 pub use versions::history::{History, VERSIONS_RETENTION_SECS, policy_retention};

@@ -5,6 +5,7 @@
 //! If not, the verb runs again. Later operations of one transaction see what earlier ones wrote.
 
 mod events;
+mod together;
 
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ use lapsedb_record::{
     Dates, Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Settled, Stored,
 };
 use lapsedb_value::{Object, bson};
+
+pub use together::Note;
 
 use crate::Store;
 use crate::catalog::Collection;
@@ -274,6 +277,27 @@ impl<'a> Txn<'a> {
     /// # Errors
     /// [`StoreError::Retry`] when what it relied on no longer holds; otherwise when the engine fails.
     pub async fn commit(mut self, store: &Store) -> Result<Done> {
+        let records = self.fill().await?;
+        let committed = store.engine().commit(self.batch).await?;
+        store.announce(self.collection.cid, committed.stamp.0);
+        let lens = Lens {
+            now: Millis(committed.now),
+            ..self.lens
+        };
+        let written = records
+            .into_iter()
+            .map(|(key, record)| (key, record.finish(committed)))
+            .collect();
+        Ok(Done {
+            lsn: committed.stamp.0,
+            now: Millis(committed.now),
+            written,
+            lens,
+        })
+    }
+
+    /// Puts all that was done into the batch.
+    async fn fill(&mut self) -> Result<Vec<(ItemKey, Record)>> {
         if let Expiry::At(end) = self.ends {
             self.batch.not_after(end.0);
         }
@@ -306,23 +330,9 @@ impl<'a> Txn<'a> {
                 }
             }
         }
-        self.events.put(&self.collection, &mut self.batch)?;
-        let committed = store.engine().commit(self.batch).await?;
-        store.announce(self.collection.cid, committed.stamp.0);
-        let lens = Lens {
-            now: Millis(committed.now),
-            ..self.lens
-        };
-        let written = records
-            .into_iter()
-            .map(|(key, record)| (key, record.finish(committed)))
-            .collect();
-        Ok(Done {
-            lsn: committed.stamp.0,
-            now: Millis(committed.now),
-            written,
-            lens,
-        })
+        let events = std::mem::take(&mut self.events);
+        events.put(&self.collection, &mut self.batch)?;
+        Ok(records)
     }
 
     /// A slot that is being changed; its first change gives it its place among them.

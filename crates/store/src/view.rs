@@ -348,6 +348,30 @@ impl View {
             .transpose()
     }
 
+    /// What a client's session has done, if that is kept.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn note(&self, session: &[u8]) -> Result<Option<MetaRecord>> {
+        self.meta(&keys::session_note(session)).await
+    }
+
+    /// What all sessions have done.
+    pub(crate) async fn notes(&self) -> Result<Vec<(Vec<u8>, MetaRecord)>> {
+        let prefix = keys::meta_all(keys::MetaKind::Session);
+        let records = crate::catalog::scan_keyed(&self.snapshot, prefix).await?;
+        let own = |key: Bytes| key.get(1..).unwrap_or_default().to_vec();
+        Ok(records
+            .into_iter()
+            .map(|(key, note)| (own(key), note))
+            .collect())
+    }
+
+    /// The same view at a later time: a transaction keeps its snapshot but judges each statement by its own time.
+    pub fn set_now(&mut self, now: Millis) {
+        self.now = self.now.max(now);
+    }
+
     /// All catalog records under a prefix.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::commands::terms;
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
@@ -15,8 +16,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         skip: fields.size("skip")?.unwrap_or(0),
         // A negative limit means the same as a positive one here.
         limit: fields.integer("limit")?.unwrap_or(0).unsigned_abs(),
+        terms: terms(&mut fields, "let")?,
     };
-    for name in ["hint", "collation", "fields"] {
+    for name in ["hint", "fields"] {
         let _: Option<Value> = fields.raw(name);
     }
     fields.end()?;

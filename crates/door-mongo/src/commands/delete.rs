@@ -1,12 +1,13 @@
 //! Deletes documents.
 
-use lapsedb_service::documents::{self, Delete, Fault};
+use lapsedb_service::documents::{self, Delete, Fault, Terms};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::codes;
 use crate::commands::insert::reply;
+use crate::commands::terms;
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
@@ -14,17 +15,19 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let namespace = fields.namespace(call)?;
     let statements = fields.documents("deletes")?;
     let ordered = fields.truth("ordered", true)?;
-    let _: Option<Value> = fields.raw("let");
+    let variables = fields.document("let")?;
     fields.end()?;
     let statements = statements
         .into_iter()
-        .map(statement)
+        .map(|members| statement(members, &variables))
         .collect::<Result<Vec<_>, _>>()?;
-    let wrote = documents::delete(&mut call.work(), &namespace, &statements, ordered).await?;
-    Ok(Answer::Plain(reply(&wrote, false)))
+    let mut work = call.begin().await?;
+    let wrote = documents::delete(&mut work, &namespace, &statements, ordered).await;
+    let wrote = work.end_writes(wrote).await?;
+    Ok(Answer::Plain(reply(call, &wrote, false)))
 }
 
-fn statement(members: Object) -> Result<Delete, Fault> {
+fn statement(members: Object, variables: &Object) -> Result<Delete, Fault> {
     let mut fields = Fields::new("delete.deletes", members);
     let Some(filter) = fields.document_if("q")? else {
         return Err(fields.missing("q"));
@@ -40,9 +43,15 @@ fn statement(members: Object) -> Result<Delete, Fault> {
         }
         None => return Err(fields.missing("limit")),
     };
-    for name in ["collation", "hint"] {
-        let _: Option<Value> = fields.raw(name);
-    }
+    let terms = Terms {
+        variables: variables.clone(),
+        ..terms(&mut fields, "c")?
+    };
+    let _: Option<Value> = fields.raw("hint");
     fields.end()?;
-    Ok(Delete { filter, many })
+    Ok(Delete {
+        filter,
+        many,
+        terms,
+    })
 }

@@ -6,6 +6,7 @@ use lapsedb_value::Value;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::codes;
+use crate::commands::terms;
 use crate::fields::Fields;
 
 /// Options that change only how an answer is found, or that were without effect before.
@@ -21,7 +22,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let namespace = fields.namespace(call)?;
     let find = read(&mut fields)?;
     fields.end()?;
-    let batch = documents::find(&mut call.work(), &namespace, &find).await?;
+    let mut work = call.begin().await?;
+    let batch = documents::find(&mut work, &namespace, &find).await;
+    let batch = work.end(batch).await?;
     Ok(Answer::Cursor {
         field: "firstBatch",
         batch,
@@ -48,6 +51,7 @@ pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
             .map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
         single_batch,
         no_timeout: fields.truth("noCursorTimeout", false)?,
+        terms: terms(fields, "let")?,
     };
     fields.ignore(&WITHOUT_EFFECT);
     if fields.truth("tailable", false)? {

@@ -28,7 +28,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.end()?;
     let namespace = Namespace::pseudo(&call.database, &collection);
     let more = GetMore { cursor, batch_size };
-    let batch = cursors::get_more(&mut call.work(), &namespace, &more).await?;
+    let mut work = call.begin().await?;
+    let batch = cursors::get_more(&mut work, &namespace, &more).await;
+    let batch = work.end(batch).await?;
     Ok(Answer::Cursor {
         field: "nextBatch",
         batch,

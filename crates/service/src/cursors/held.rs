@@ -32,7 +32,7 @@ impl Held {
     }
 
     /// Fills a batch; true at the end.
-    pub(crate) async fn next(&mut self, look: &Look, room: &mut Room) -> Result<bool> {
+    pub(crate) async fn next(&mut self, look: &Look<'_>, room: &mut Room) -> Result<bool> {
         let fresh = std::mem::take(&mut self.fresh);
         while let Some(held) = self.documents.pop_front() {
             if !fresh && !alive(look, &held).await? {
@@ -51,7 +51,7 @@ impl Held {
 }
 
 /// Whether what a document comes from is still there.
-async fn alive(look: &Look, held: &HeldDocument) -> Result<bool> {
+async fn alive(look: &Look<'_>, held: &HeldDocument) -> Result<bool> {
     let (Some((key, ordinal)), Some(collection)) = (&held.origin, &look.collection) else {
         // What comes from no single document lives as long as its cursor; what comes from a dropped collection does not.
         return Ok(held.origin.is_none());

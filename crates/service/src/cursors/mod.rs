@@ -54,7 +54,12 @@ pub(crate) enum Feed {
 
 impl Feed {
     /// The next documents, and whether those were the last.
-    pub(crate) async fn next(&mut self, work: &Work, look: &Look, room: &mut Room) -> Result<bool> {
+    pub(crate) async fn next(
+        &mut self,
+        work: &Work,
+        look: &Look<'_>,
+        room: &mut Room,
+    ) -> Result<bool> {
         match self {
             Feed::Query(query) => query.next(work, look, room).await,
             Feed::Held(held) => held.next(look, room).await,
@@ -90,12 +95,6 @@ impl Cursors {
     pub(crate) fn keep(&self, cursor: Cursor) -> Result<i64> {
         let mut slots = self.slots.lock();
         let now = Clock::monotonic();
-        let idle = Duration::from_secs(IDLE_SECONDS_MAX);
-        if slots.len() >= CURSORS_MAX / 2 {
-            slots.retain(|_, slot| {
-                slot.no_timeout || now.saturating_duration_since(slot.used) < idle
-            });
-        }
         if slots.len() >= CURSORS_MAX {
             return Err(Fault::new(
                 code::BAD_VALUE,
@@ -124,6 +123,15 @@ impl Cursors {
         Ok(id)
     }
 
+    /// Closes what was idle too long.
+    pub(crate) fn sweep(&self) {
+        let now = Clock::monotonic();
+        let idle = Duration::from_secs(IDLE_SECONDS_MAX);
+        self.slots
+            .lock()
+            .retain(|_, slot| slot.no_timeout || now.saturating_duration_since(slot.used) < idle);
+    }
+
     /// The cursor of a number, if it is there and has not been idle too long.
     fn find(&self, id: i64) -> Result<Arc<tokio::sync::Mutex<Cursor>>> {
         let mut slots = self.slots.lock();
@@ -150,7 +158,7 @@ impl Cursors {
 /// When the engine fails, or there are too many cursors.
 pub(crate) async fn open(
     work: &Work,
-    look: &Look,
+    look: &Look<'_>,
     namespace: &Namespace,
     mut feed: Feed,
     mut room: Room,

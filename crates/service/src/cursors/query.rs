@@ -24,7 +24,12 @@ pub(crate) struct Query {
 
 impl Query {
     /// Fills a batch; true at the end.
-    pub(crate) async fn next(&mut self, work: &Work, look: &Look, room: &mut Room) -> Result<bool> {
+    pub(crate) async fn next(
+        &mut self,
+        work: &Work,
+        look: &Look<'_>,
+        room: &mut Room,
+    ) -> Result<bool> {
         let mut loaded = QueryWork::default();
         let ended = self.fill(work, look, room, &mut loaded).await?;
         look.spend(&work.ctx, charge::query(loaded));
@@ -34,7 +39,7 @@ impl Query {
     async fn fill(
         &mut self,
         work: &Work,
-        look: &Look,
+        look: &Look<'_>,
         room: &mut Room,
         loaded: &mut QueryWork,
     ) -> Result<bool> {
@@ -43,7 +48,7 @@ impl Query {
             if room.left() == 0 {
                 return Ok(false);
             }
-            let few = self.filter.is_empty() && self.skip == 0;
+            let few = self.filter.is_everything() && self.skip == 0;
             let step = if few {
                 room.left().min(STEP_ROWS)
             } else {
@@ -75,16 +80,16 @@ impl Query {
 
     /// The document as the client sees it, if it matches.
     fn shown(&self, row: &crate::documents::Row) -> Result<Option<Bytes>> {
-        if self.filter.is_empty() && self.projection.is_none() {
+        if self.filter.is_everything() && self.projection.is_none() {
             return Ok(Some(row.body.clone()));
         }
         let document = row.document()?;
-        if !self.filter.matches(&document)? {
+        let Some(position) = self.filter.match_with_position(&document)? else {
             return Ok(None);
-        }
+        };
         match &self.projection {
             None => Ok(Some(row.body.clone())),
-            Some(projection) => Ok(Some(encoded(&projection.apply(&document)?))),
+            Some(projection) => Ok(Some(encoded(&projection.apply(&document, position)?))),
         }
     }
 }

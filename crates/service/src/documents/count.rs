@@ -4,7 +4,7 @@ use lapsedb_value::Object;
 
 use crate::charge::{self, QueryWork};
 use crate::documents::fault::Result;
-use crate::documents::language::Filter;
+use crate::documents::language::Terms;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::walk::Walk;
@@ -22,6 +22,8 @@ pub struct Count {
     pub skip: u64,
     /// How many are counted at most; 0 means all.
     pub limit: u64,
+    /// How texts compare and which variables there are.
+    pub terms: Terms,
 }
 
 /// How many living documents match.
@@ -29,13 +31,14 @@ pub struct Count {
 /// # Errors
 /// When the filter is wrong, its time is up, or the engine fails.
 pub async fn count(work: &mut Work, namespace: &Namespace, count: &Count) -> Result<u64> {
-    let filter = Filter::parse(&count.filter)?;
+    let language = count.terms.language(work, namespace).await?;
+    let filter = language.filter(&count.filter)?;
     let look = Look::fresh(work, namespace).await?;
     let Some(collection) = &look.collection else {
         return Ok(0);
     };
     let mut found = 0;
-    if filter.is_empty() {
+    if filter.is_everything() {
         found = look.view.count(collection).await?;
         look.spend(&work.ctx, charge::query(QueryWork::default()));
     } else {
@@ -44,7 +47,7 @@ pub async fn count(work: &mut Work, namespace: &Namespace, count: &Count) -> Res
             limit => count.skip.saturating_add(limit),
         };
         let mut loaded = QueryWork::default();
-        let mut walk = Walk::new(filter.source());
+        let mut walk = Walk::new(language.source(&filter));
         while !walk.ended() && found < enough {
             work.in_time()?;
             for row in walk.next(&look, STEP_ROWS).await? {

@@ -1,12 +1,12 @@
 //! Deletes documents.
 
-use lapsedb_value::Object;
+use lapsedb_value::{Object, Value};
 
 use crate::documents::WRITES_MAX;
-use crate::documents::fault::{Fault, Result};
+use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::DocumentId;
 use crate::documents::insert::batch_size;
-use crate::documents::language::Filter;
+use crate::documents::language::{Filter, Terms};
 use crate::documents::look::{Look, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::documents::walk::Walk;
@@ -23,6 +23,8 @@ pub struct Delete {
     pub filter: Object,
     /// All that match, not only the first.
     pub many: bool,
+    /// How texts compare and which variables there are.
+    pub terms: Terms,
 }
 
 /// Deletes documents, a statement after the other.
@@ -41,11 +43,11 @@ pub async fn delete(
     }
     let mut wrote = Wrote::default();
     for (index, statement) in statements.iter().enumerate() {
-        match one(work, namespace, statement, &mut wrote.n).await {
+        match one(work, namespace, (index, statement), &mut wrote).await {
             Ok(()) => {}
             Err(fault) => {
                 wrote.faults.push(WriteFault { index, fault });
-                if ordered {
+                if ordered || work.transaction().is_some() {
                     break;
                 }
             }
@@ -57,40 +59,47 @@ pub async fn delete(
 async fn one(
     work: &mut Work,
     namespace: &Namespace,
-    statement: &Delete,
-    n: &mut u64,
+    (index, statement): (usize, &Delete),
+    wrote: &mut Wrote,
 ) -> Result<()> {
-    let filter = Filter::parse(&statement.filter)?;
-    let mut walk = Walk::new(filter.source());
+    let language = statement.terms.language(work, namespace).await?;
+    let filter = language.filter(&statement.filter)?;
+    if statement.many && work.is_retryable() {
+        return Err(not_retryable("delete with limit: 0"));
+    }
+    let mut walk = Walk::new(language.source(&filter));
     let mut tries = Tries::default();
     while !walk.ended() {
         work.in_time()?;
         let look = Look::fresh(work, namespace).await?;
-        let Some(collection) = &look.collection else {
+        let Some(collection) = look.collection.clone() else {
             return not_foreign(&look.view, namespace);
         };
-        let before = walk.clone();
-        let mut writing = Writing::new(&look.view, collection, namespace);
-        let mut deleted = 0;
-        'stretch: while !walk.ended() && deleted < CHUNK_DOCUMENTS as u64 {
-            for row in walk.next(&look, CHUNK_DOCUMENTS).await? {
-                let document = row.document()?;
-                if filter.matches(&document)? {
-                    let id = DocumentId::of_document(&document);
-                    writing.delete(&id, row.body.len()).await?;
-                    deleted += 1;
-                    if !statement.many {
-                        break 'stretch;
-                    }
-                }
-            }
-            work.in_time()?;
+        let retry = work.retry_in(&look.view).await?;
+        let number = retry.as_ref().map(|retry| retry.statement(index));
+        if let (Some(retry), Some(number)) = (&retry, number)
+            && let Some(done) = retry.executed(number)
+        {
+            wrote.n += done
+                .get("n")
+                .and_then(Value::as_i64)
+                .map_or(1, i64::unsigned_abs);
+            wrote.retried.push(number);
+            return Ok(());
         }
+        let before = walk.clone();
+        let mut writing = Writing::on(&look, &collection, namespace).await?;
+        let many = statement.many;
+        let deleted = stretch(work, &look, (&filter, many), &mut walk, &mut writing).await?;
         let charge = writing.charge();
-        if writing.commit(work).await? {
+        let executed: Vec<_> = number
+            .map(|number| (number, Object::new()))
+            .into_iter()
+            .collect();
+        if writing.commit(work, retry.as_ref(), &executed).await? {
             look.spend(&work.ctx, charge);
-            *n += deleted;
-            if deleted > 0 && !statement.many {
+            wrote.n += deleted;
+            if deleted > 0 && !many {
                 return Ok(());
             }
         } else {
@@ -102,13 +111,36 @@ async fn one(
     Ok(())
 }
 
-impl Fault {
-    /// Whether the command as a whole fails by it, rather than one statement.
-    #[must_use]
-    pub const fn ends_all(&self) -> bool {
-        match self {
-            Fault::Said { .. } => false,
-            Fault::Other(_) => true,
+/// Deletes what matches in the next stretch.
+async fn stretch(
+    work: &Work,
+    look: &Look<'_>,
+    (filter, many): (&Filter, bool),
+    walk: &mut Walk,
+    writing: &mut Writing<'_>,
+) -> Result<u64> {
+    let mut deleted = 0;
+    while !walk.ended() && deleted < CHUNK_DOCUMENTS as u64 {
+        work.in_time()?;
+        for row in walk.next(look, CHUNK_DOCUMENTS).await? {
+            let document = row.document()?;
+            if filter.matches(&document)? {
+                let id = DocumentId::of_document(&document);
+                writing.delete(&id, row.body.len()).await?;
+                deleted += 1;
+                if !many {
+                    return Ok(deleted);
+                }
+            }
         }
     }
+    Ok(deleted)
+}
+
+/// The answer to a statement that may touch many documents and yet is to be retried.
+pub(crate) fn not_retryable(what: &str) -> Fault {
+    Fault::new(
+        code::INVALID_OPTIONS,
+        format!("Cannot use (or request) retryable writes with {what}"),
+    )
 }

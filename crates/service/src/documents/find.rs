@@ -6,7 +6,7 @@ use crate::charge::{self, QueryWork};
 use crate::cursors::{self, Batch, Feed, Held, HeldDocument, Keep, Query, Room, encoded};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::language::{Filter, Projection, Sort};
+use crate::documents::language::{Projection, Sort, Terms};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::walk::Walk;
@@ -34,6 +34,8 @@ pub struct Find {
     pub single_batch: bool,
     /// The cursor does not end by being idle.
     pub no_timeout: bool,
+    /// How texts compare and which variables there are.
+    pub terms: Terms,
 }
 
 /// The first batch of what matches.
@@ -41,12 +43,20 @@ pub struct Find {
 /// # Errors
 /// When the filter is wrong, its time is up, or the engine fails.
 pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result<Batch> {
-    let filter = Filter::parse(&find.filter)?;
-    let projection = Projection::parse(&find.projection)?;
-    let sort = Sort::parse(&find.sort)?;
+    let language = find.terms.language(work, namespace).await?;
+    let filter = language.filter(&find.filter)?;
+    let projection = match find.projection.is_empty() {
+        true => None,
+        false => Some(Projection::parse(
+            &find.projection,
+            Some(&filter),
+            &language.options,
+        )?),
+    };
+    let sort = language.sort(&find.sort)?;
     let look = Look::fresh(work, namespace).await?;
     let query = Query {
-        walk: Walk::new(filter.source()),
+        walk: Walk::new(language.source(&filter)),
         filter,
         projection,
         skip: find.skip,
@@ -72,7 +82,7 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
 const SORT_BYTES_MAX: usize = 100 * 1024 * 1024;
 
 /// All that a query finds, in order.
-async fn sorted(work: &Work, look: &Look, mut query: Query, sort: &Sort) -> Result<Held> {
+async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> Result<Held> {
     let mut found = Vec::new();
     let (mut bytes, mut loaded) = (0, QueryWork::default());
     while !query.walk.ended() {
@@ -80,9 +90,9 @@ async fn sorted(work: &Work, look: &Look, mut query: Query, sort: &Sort) -> Resu
         for row in query.walk.next(look, STEP_ROWS).await? {
             loaded.loaded_bytes += row.body.len();
             let document = row.document()?;
-            if !query.filter.matches(&document)? {
+            let Some(position) = query.filter.match_with_position(&document)? else {
                 continue;
-            }
+            };
             bytes += row.body.len();
             if bytes > SORT_BYTES_MAX {
                 return Err(Fault::new(
@@ -90,18 +100,18 @@ async fn sorted(work: &Work, look: &Look, mut query: Query, sort: &Sort) -> Resu
                     format!("Sort exceeded memory limit of {SORT_BYTES_MAX} bytes"),
                 ));
             }
-            found.push((row, document));
+            found.push((sort.key(&document)?, row, document, position));
         }
     }
     look.spend(&work.ctx, charge::query(loaded));
-    found.sort_by(|(_, a), (_, b)| sort.compare(a, b));
+    found.sort_by(|(a, ..), (b, ..)| sort.compare_keys(a, b));
     let skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
     let limit = usize::try_from(query.left).unwrap_or(usize::MAX);
     let mut held = Vec::with_capacity(found.len().min(limit));
-    for (row, document) in found.into_iter().skip(skip).take(limit) {
+    for (_, row, document, position) in found.into_iter().skip(skip).take(limit) {
         let body = match &query.projection {
             None => row.body,
-            Some(projection) => encoded(&projection.apply(&document)?),
+            Some(projection) => encoded(&projection.apply(&document, position)?),
         };
         held.push(HeldDocument {
             body,

@@ -1,14 +1,18 @@
 //! Inserts documents.
 
+use std::sync::Arc;
+
+use lapsedb_store::Collection;
 use lapsedb_value::Object;
 
 use crate::documents::WRITES_MAX;
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::make::ensure;
+use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::prepare::prepare;
 use crate::documents::work::Work;
 use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
+use crate::error::Kind;
 
 /// Documents of one commit: many share its fsync, few enough that a conflict costs little.
 const CHUNK_DOCUMENTS: usize = 500;
@@ -84,42 +88,72 @@ async fn write_chunk(
     }
     let mut tries = Tries::default();
     loop {
-        let (view, collection) = ensure(&work.ctx, namespace).await?;
-        let throughputs = work.ctx.service().throughputs();
-        if let Err(error) = throughputs.admit(&view, &collection) {
-            // What does not fit is named by its first statement; earlier chunks stay applied.
-            let index = chunk.first().map_or(0, |(index, _)| *index);
-            wrote.faults.push(WriteFault {
-                index,
-                fault: error.into(),
-            });
-            return Ok(());
-        }
-        let mut writing = Writing::new(&view, &collection, namespace);
-        let mut faults = Vec::new();
-        let mut n = 0;
-        for (index, document) in &chunk {
-            match writing.insert(document.clone()).await {
-                Ok(()) => n += 1,
-                Err(fault @ Fault::Said { .. }) => {
-                    faults.push(WriteFault {
-                        index: *index,
-                        fault,
-                    });
-                    if ordered {
-                        break;
-                    }
-                }
-                Err(fault @ Fault::Other(_)) => return Err(fault),
+        let look = match Look::fresh(work, namespace).await {
+            Ok(look) => look,
+            Err(Fault::Other(error)) if matches!(error.kind, Kind::Throttled { .. }) => {
+                // What does not fit is named by its first statement; earlier chunks stay applied.
+                let index = chunk.first().map_or(0, |(index, _)| *index);
+                let fault = error.into();
+                wrote.faults.push(WriteFault { index, fault });
+                return Ok(());
             }
-        }
-        let charge = writing.charge();
-        if writing.commit(work).await? {
-            throughputs.spend(&view, &collection, charge);
-            wrote.n += n;
-            wrote.faults.extend(faults);
-            return Ok(());
-        }
-        tries.again()?;
+            Err(fault) => return Err(fault),
+        };
+        let Some(collection) = look.collection.clone() else {
+            drop(look);
+            work.make(namespace).await?;
+            continue;
+        };
+        let done = attempt(work, &look, &collection, (namespace, &chunk, ordered)).await?;
+        let Some(done) = done else {
+            tries.again()?;
+            continue;
+        };
+        wrote.n += done.n;
+        wrote.faults.extend(done.faults);
+        wrote.retried.extend(done.retried);
+        return Ok(());
     }
+}
+
+/// One attempt; nothing if the store has changed under it.
+async fn attempt(
+    work: &Work,
+    look: &Look<'_>,
+    collection: &Arc<Collection>,
+    (namespace, chunk, ordered): (&Namespace, &[(usize, Object)], bool),
+) -> Result<Option<Wrote>> {
+    let mut writing = Writing::on(look, collection, namespace).await?;
+    let retry = work.retry_in(&look.view).await?;
+    let mut wrote = Wrote::default();
+    let mut executed = Vec::new();
+    for (index, document) in chunk {
+        if let Some(retry) = &retry {
+            let statement = retry.statement(*index);
+            if retry.executed(statement).is_some() {
+                wrote.n += 1;
+                wrote.retried.push(statement);
+                continue;
+            }
+            executed.push((statement, Object::new()));
+        }
+        match writing.insert(document.clone()).await {
+            Ok(()) => wrote.n += 1,
+            Err(fault @ Fault::Said { .. }) => {
+                executed.pop();
+                let index = *index;
+                wrote.faults.push(WriteFault { index, fault });
+                if ordered {
+                    break;
+                }
+            }
+            Err(fault @ Fault::Other(_)) => return Err(fault),
+        }
+    }
+    let charge = writing.charge();
+    if writing.commit(work, retry.as_ref(), &executed).await? {
+        look.spend(&work.ctx, charge);
+        return Ok(Some(wrote));
+    }
+    Ok(None)
 }

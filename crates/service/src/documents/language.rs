@@ -1,73 +1,99 @@
-//! Filters, until the language's own are in.
+//! The language's parts, read in the terms of one command: its time, its variables, its collation.
 
-use std::cmp::Ordering;
+use std::sync::Arc;
 
+use lapsedb_mql::collation::Collation;
+use lapsedb_mql::expressions::Env;
+pub(crate) use lapsedb_mql::filter::{Filter, Match, Options};
+pub(crate) use lapsedb_mql::sort::Sort;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
+use crate::documents::look::find_collection;
+use crate::documents::namespace::Namespace;
 use crate::documents::walk::Source;
+use crate::documents::work::Work;
 
-/// A filter.
-#[derive(Clone, Debug)]
-pub(crate) struct Filter {
-    id: Option<DocumentId>,
+/// What a command says of the language itself.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// How texts compare; else as the collection says.
+    pub collation: Option<Object>,
+    /// Variables for expressions.
+    pub variables: Object,
 }
 
-impl Filter {
-    pub(crate) fn parse(filter: &Object) -> Result<Filter> {
-        let mut members = filter.iter();
-        match (members.next(), members.next()) {
-            (None, _) => Ok(Filter { id: None }),
-            (Some((name, value)), None) if name == ID && !matches!(value, Value::Object(_)) => {
-                Ok(Filter {
-                    id: Some(DocumentId::of(value)),
+impl Terms {
+    /// The language in these terms, at this time.
+    pub(crate) async fn language(&self, work: &Work, namespace: &Namespace) -> Result<Language> {
+        let collation = match &self.collation {
+            Some(collation) => Some(collation.clone()),
+            None => {
+                let view = work.ctx.view().await?;
+                find_collection(&view, namespace).and_then(|collection| {
+                    let kept = collection.mongo.as_ref()?;
+                    kept.get("options")?.get("collation").as_object().cloned()
                 })
             }
-            _ => Err(Fault::new(
-                code::BAD_VALUE,
-                "only filters by _id are served yet",
-            )),
+        };
+        let collation = match collation {
+            Some(collation) => Collation::parse(&collation)?.map(Arc::new),
+            None => None,
+        };
+        let now = i64::try_from(work.ctx.service().clock().now().0).unwrap_or(i64::MAX);
+        let (seed, _) = uuid::Uuid::new_v4().as_u64_pair();
+        let mut env = Env::new(now, seed).with_cluster_time(work.stamp());
+        for (name, value) in self.variables.iter() {
+            env = env.with_variable(name.clone(), value.clone());
         }
-    }
-
-    pub(crate) fn matches(&self, document: &Object) -> Result<bool> {
-        Ok(match &self.id {
-            Some(id) => *id == DocumentId::of_document(document),
-            None => true,
+        Ok(Language {
+            options: Options {
+                collation,
+                env: Arc::new(env),
+            },
         })
-    }
-
-    pub(crate) fn source(&self) -> Source {
-        match &self.id {
-            Some(id) => Source::Ids(vec![id.clone()]),
-            None => Source::Everything,
-        }
-    }
-
-    /// Whether it lets everything through.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.id.is_none()
     }
 }
 
-/// A projection.
-#[derive(Clone, Debug)]
-pub(crate) struct Projection;
+/// The language in the terms of one command.
+pub(crate) struct Language {
+    pub(crate) options: Options,
+}
 
-impl Projection {
-    pub(crate) fn parse(projection: &Object) -> Result<Option<Projection>> {
-        if projection.is_empty() {
-            return Ok(None);
-        }
-        Err(Fault::new(
-            code::BAD_VALUE,
-            "projections are not served yet",
-        ))
+impl Language {
+    /// Reads a filter.
+    pub(crate) fn filter(&self, filter: &Object) -> Result<Filter> {
+        Ok(Filter::parse(filter, &self.options)?)
     }
 
-    pub(crate) fn apply(&self, document: &Object) -> Result<Object> {
-        Ok(document.clone())
+    /// Reads an order; none, if it asks for none.
+    pub(crate) fn sort(&self, sort: &Object) -> Result<Option<Sort>> {
+        if sort.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Sort::parse(sort)?))
+    }
+
+    /// Where the documents that a filter may find come from.
+    pub(crate) fn source(&self, filter: &Filter) -> Source {
+        let folded = |value: &Value| self.options.collation.is_some() && Collation::matters(value);
+        if let Some(id) = filter.id_equality()
+            && !folded(id)
+        {
+            return Source::Ids(vec![DocumentId::of(id)]);
+        }
+        let points = filter.bounds(ID, false).and_then(|intervals| {
+            let points: Option<Vec<_>> = intervals
+                .iter()
+                .map(|interval| interval.as_point().filter(|value| !folded(value)))
+                .collect();
+            Some(points?.into_iter().map(DocumentId::of).collect())
+        });
+        match points {
+            Some(ids) => Source::Ids(ids),
+            None => Source::Everything,
+        }
     }
 }
 
@@ -76,40 +102,34 @@ impl Projection {
 /// # Errors
 /// When the filter is wrong.
 pub fn matches(filter: &Object, document: &Object) -> Result<bool> {
-    Filter::parse(filter)?.matches(document)
+    Ok(Filter::parse(filter, &Options::default())?.matches(document)?)
 }
 
-/// An order.
-#[derive(Clone, Debug)]
-pub(crate) struct Sort(Vec<(String, bool)>);
+/// Refuses what is not an order or a filter but something else.
+pub(crate) fn not_served(what: &str) -> Fault {
+    Fault::new(
+        code::COMMAND_NOT_SUPPORTED,
+        format!("{what} is not supported"),
+    )
+}
 
-impl Sort {
-    pub(crate) fn parse(sort: &Object) -> Result<Option<Sort>> {
-        if sort.is_empty() {
-            return Ok(None);
+/// A projection.
+#[derive(Clone, Debug)]
+pub(crate) struct Projection;
+
+impl Projection {
+    pub(crate) fn parse(
+        projection: &Object,
+        _filter: Option<&Filter>,
+        _options: &Options,
+    ) -> Result<Projection> {
+        if projection.is_empty() {
+            return Ok(Projection);
         }
-        let keys = sort
-            .iter()
-            .map(|(name, direction)| match direction.as_f64() {
-                Some(1.0) => Ok((name.to_string(), true)),
-                Some(-1.0) => Ok((name.to_string(), false)),
-                Some(_) | None => Err(Fault::new(
-                    15_975,
-                    "$sort key ordering must be 1 (for ascending) or -1 (for descending)",
-                )),
-            });
-        Ok(Some(Sort(keys.collect::<Result<_>>()?)))
+        Err(not_served("a projection"))
     }
 
-    pub(crate) fn compare(&self, a: &Object, b: &Object) -> Ordering {
-        for (name, ascending) in &self.0 {
-            let of = |document: &Object| document.get(name).cloned().unwrap_or(Value::Null);
-            let order = lapsedb_value::order::compare_bson(&of(a), &of(b));
-            let order = if *ascending { order } else { order.reverse() };
-            if order.is_ne() {
-                return order;
-            }
-        }
-        Ordering::Equal
+    pub(crate) fn apply(&self, document: &Object, _found: Match) -> Result<Object> {
+        Ok(document.clone())
     }
 }

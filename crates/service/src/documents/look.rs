@@ -1,5 +1,6 @@
-//! What one statement sees: a view, and the collection in it.
+//! What one statement sees: a view, the collection in it, and what its transaction has changed.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use lapsedb_store::{Collection, View};
@@ -8,11 +9,32 @@ use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
+use crate::sessions::Overlay;
+
+/// A view of one's own, or a transaction's.
+pub(crate) enum Seen<'a> {
+    /// Taken for this statement.
+    Own(View),
+    /// The transaction's.
+    Shared(&'a View),
+}
+
+impl Deref for Seen<'_> {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        match self {
+            Seen::Own(view) => view,
+            Seen::Shared(view) => view,
+        }
+    }
+}
 
 /// A view and a collection in it, if it is there.
-pub(crate) struct Look {
-    pub(crate) view: View,
+pub(crate) struct Look<'a> {
+    pub(crate) view: Seen<'a>,
     pub(crate) collection: Option<Arc<Collection>>,
+    pub(crate) overlay: Option<Arc<Overlay>>,
 }
 
 /// A Mongo collection by its name in a view; one that was made through the other door is none.
@@ -44,15 +66,31 @@ pub(crate) fn not_foreign(view: &View, namespace: &Namespace) -> Result<()> {
     }
 }
 
-impl Look {
-    /// Takes a fresh view.
+impl<'a> Look<'a> {
+    /// The transaction's view, or a fresh one.
     ///
     /// # Errors
     /// When the engine fails, or the collection is over its throughput.
-    pub(crate) async fn fresh(work: &Work, namespace: &Namespace) -> Result<Look> {
-        let view = work.ctx.view().await?;
+    pub(crate) async fn fresh(work: &'a Work, namespace: &Namespace) -> Result<Look<'a>> {
+        let (view, overlay) = match work.transaction() {
+            Some(transaction) => match &transaction.view {
+                Some(view) => (Seen::Shared(view), transaction.overlay(namespace)),
+                None => {
+                    return Err(Fault::new(
+                        code::NO_SUCH_TRANSACTION,
+                        "The transaction has ended.",
+                    ));
+                }
+            },
+            None => (Seen::Own(work.ctx.view().await?), None),
+        };
+        work.ctx.service().documents_state().seen(view.lsn());
         let collection = find_collection(&view, namespace);
-        let look = Look { view, collection };
+        let look = Look {
+            view,
+            collection,
+            overlay,
+        };
         look.admit(&work.ctx)?;
         Ok(look)
     }

@@ -1,7 +1,5 @@
 //! Makes a collection, and its database with it.
 
-use std::sync::Arc;
-
 use lapsedb_record::{Policy, Setting};
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
 use lapsedb_store::keys::{self, MetaKind};
@@ -126,21 +124,4 @@ fn too_many(max: usize, what: &str) -> Fault {
         code::BAD_VALUE,
         format!("There are {max} {what}, which is the most there may be."),
     )
-}
-
-/// The collection of a namespace in a fresh view, made now if it is not there.
-///
-/// # Errors
-/// As [`make`].
-pub(crate) async fn ensure(
-    ctx: &Ctx,
-    namespace: &Namespace,
-) -> Result<(View, Arc<lapsedb_store::Collection>)> {
-    loop {
-        let view = ctx.view().await?;
-        if let Some(collection) = find_collection(&view, namespace) {
-            return Ok((view, collection));
-        }
-        make(ctx, namespace, &Object::new()).await?;
-    }
 }

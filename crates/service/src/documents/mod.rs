@@ -2,41 +2,48 @@
 
 mod count;
 mod delete;
+mod distinct;
 mod drop;
 pub mod fault;
 mod find;
+mod find_and_modify;
 pub mod id;
 mod insert;
 pub(crate) mod language;
 mod listing;
-mod look;
+pub(crate) mod look;
 mod make;
 pub mod namespace;
 mod object_id;
 mod prepare;
 pub mod shell;
 mod state;
+mod update;
 mod walk;
-mod work;
+pub(crate) mod work;
 mod writing;
 
 pub use count::{Count, count};
 pub use delete::{Delete, delete};
+pub use distinct::{Distinct, distinct};
 pub use drop::{drop_collection, drop_database};
 pub use fault::{Fault, Result};
 pub use find::{Find, find};
+pub use find_and_modify::{FindAndModify, Modified, clash, find_and_modify};
 pub use insert::{Insert, insert};
-pub use language::matches;
+pub use language::{Terms, matches};
 pub use listing::{ListedCollection, ListedDatabase, list_collections, list_databases};
 pub use make::make;
 pub use namespace::Namespace;
 pub use object_id::object_id;
 pub use state::State;
+pub use update::{Change, update};
 pub use work::Work;
 pub use writing::{WriteFault, Wrote};
 
 pub(crate) use look::Look;
 pub(crate) use walk::{Row, Walk};
+pub(crate) use writing::Writing;
 
 /// Bytes of a document at most.
 pub const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;

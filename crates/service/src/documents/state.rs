@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lapsedb_record::Millis;
 
 use crate::cursors::Cursors;
+use crate::sessions::Sessions;
 
 /// The memory of the verbs on documents.
 #[derive(Default)]
 pub struct State {
     /// Results not yet fetched.
     pub(crate) cursors: Cursors,
+    /// Sessions of clients.
+    pub(crate) sessions: Sessions,
     newest: AtomicU64,
 }
 
@@ -25,6 +28,17 @@ impl State {
     pub fn stamp(&self, now: Millis) -> u64 {
         let lsn = self.newest.load(Ordering::Relaxed);
         now.secs().0 << 32 | (lsn & 0xFFFF_FFFF)
+    }
+
+    /// Forgets sessions; their transactions have never happened.
+    pub fn forget_sessions(&self, ids: &[crate::sessions::SessionId]) {
+        self.sessions.forget(ids);
+    }
+
+    /// Lets go of what was not used for too long.
+    pub(crate) fn sweep(&self) {
+        self.cursors.sweep();
+        self.sessions.sweep();
     }
 
     /// How many cursors are open.

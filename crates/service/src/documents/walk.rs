@@ -4,12 +4,14 @@
 //! nothing is seen twice, because an update does not move a document.
 
 use bytes::Bytes;
-use lapsedb_store::{ItemKey, ItemRange, ScanLimits};
+use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits};
 use lapsedb_value::{Object, bson};
 
+use crate::cursors::encoded;
 use crate::documents::fault::Result;
-use crate::documents::id::DocumentId;
+use crate::documents::id::{DocumentId, ID};
 use crate::documents::look::Look;
+use crate::sessions::{Change, Overlay};
 
 /// Documents read in one step.
 const STEP_ROWS: usize = 256;
@@ -52,7 +54,9 @@ impl Row {
 pub(crate) struct Walk {
     source: Source,
     resume: Option<Vec<u8>>,
+    /// The next id; or, behind the stored documents, the next one that only the transaction has.
     at: usize,
+    stored_ended: bool,
     ended: bool,
 }
 
@@ -62,6 +66,7 @@ impl Walk {
             source,
             resume: None,
             at: 0,
+            stored_ended: false,
             ended: false,
         }
     }
@@ -75,66 +80,147 @@ impl Walk {
     pub(crate) fn back_to(&mut self, row: &Row) {
         self.ended = false;
         match &row.place {
-            Place::Key(key) => self.resume = Some(key.clone()),
+            Place::Key(key) => {
+                self.resume = Some(key.clone());
+                self.stored_ended = false;
+            }
             Place::At(at) => self.at = *at,
         }
     }
 
-    /// The next stretch, of at most so many documents; empty only at the end.
-    pub(crate) async fn next(&mut self, look: &Look, rows_max: usize) -> Result<Vec<Row>> {
+    /// The next stretch, of about so many documents; it may be empty before the end.
+    pub(crate) async fn next(&mut self, look: &Look<'_>, rows_max: usize) -> Result<Vec<Row>> {
         let Some(collection) = &look.collection else {
             self.ended = true;
             return Ok(Vec::new());
         };
+        let rows_max = rows_max.clamp(1, STEP_ROWS);
         match &self.source {
-            Source::Everything => {
-                let limits = ScanLimits {
-                    items_max: rows_max.clamp(1, STEP_ROWS),
-                    bytes_max: STEP_BYTES,
-                };
-                let page = look
-                    .view
-                    .scan(
-                        collection,
-                        &ItemRange::Everything,
-                        self.resume.as_deref(),
-                        limits,
-                    )
-                    .await?;
-                self.ended = page.resume.is_none();
-                self.resume = page.resume;
-                Ok(page
-                    .items
-                    .into_iter()
-                    .zip(page.places)
-                    .map(|((key, live), place)| Row {
-                        key,
-                        ordinal: live.header().ordinal,
-                        body: Bytes::copy_from_slice(live.body()),
-                        place: Place::Key(place),
-                    })
-                    .collect())
-            }
+            Source::Everything if self.stored_ended => Ok(self.fresh(look, collection, rows_max)),
+            Source::Everything => self.stored(look, collection, rows_max).await,
             Source::Ids(ids) => {
-                let mut rows = Vec::new();
-                while let Some(id) = ids.get(self.at) {
-                    if rows.len() >= rows_max.max(1) {
-                        return Ok(rows);
-                    }
-                    self.at += 1;
-                    let key = id.key(collection);
-                    if let Some(live) = look.view.get(collection, &key).await? {
-                        rows.push(Row {
-                            key,
-                            ordinal: live.header().ordinal,
-                            body: Bytes::copy_from_slice(live.body()),
-                            place: Place::At(self.at - 1),
-                        });
-                    }
-                }
-                self.ended = true;
-                Ok(rows)
+                let ids = ids.get(self.at..).unwrap_or_default();
+                let ids = ids.get(..rows_max).unwrap_or(ids).to_vec();
+                self.by_ids(look, collection, &ids).await
             }
         }
     }
+
+    async fn stored(
+        &mut self,
+        look: &Look<'_>,
+        collection: &Collection,
+        rows_max: usize,
+    ) -> Result<Vec<Row>> {
+        let limits = ScanLimits {
+            items_max: rows_max,
+            bytes_max: STEP_BYTES,
+        };
+        let resume = self.resume.as_deref();
+        let everything = ItemRange::Everything;
+        let page = look
+            .view
+            .scan(collection, &everything, resume, limits)
+            .await?;
+        self.stored_ended = page.resume.is_none();
+        self.ended = self.stored_ended && look.overlay.is_none();
+        self.at = 0;
+        self.resume = page.resume;
+        let mut rows = Vec::with_capacity(page.items.len());
+        for ((key, live), place) in page.items.into_iter().zip(page.places) {
+            let Some(body) = changed(look.overlay.as_deref(), live.body())? else {
+                continue;
+            };
+            rows.push(Row {
+                key,
+                ordinal: live.header().ordinal,
+                body,
+                place: Place::Key(place),
+            });
+        }
+        Ok(rows)
+    }
+
+    /// What only the transaction has, behind everything stored.
+    fn fresh(&mut self, look: &Look<'_>, collection: &Collection, rows_max: usize) -> Vec<Row> {
+        let changes = look
+            .overlay
+            .as_deref()
+            .map(Overlay::changes)
+            .unwrap_or_default();
+        let mut rows = Vec::new();
+        while let Some(change) = changes.get(self.at) {
+            if rows.len() >= rows_max {
+                return rows;
+            }
+            if let (true, Some(document)) = (change.fresh, &change.document) {
+                rows.push(Row {
+                    key: change.id.key(collection),
+                    ordinal: 0,
+                    body: encoded(document),
+                    place: Place::At(self.at),
+                });
+            }
+            self.at += 1;
+        }
+        self.ended = true;
+        rows
+    }
+
+    async fn by_ids(
+        &mut self,
+        look: &Look<'_>,
+        collection: &Collection,
+        ids: &[DocumentId],
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::with_capacity(ids.len());
+        self.ended = ids.is_empty();
+        for id in ids {
+            let at = self.at;
+            self.at += 1;
+            let key = id.key(collection);
+            let change = look.overlay.as_ref().and_then(|overlay| overlay.of(id));
+            let (ordinal, body) = match change {
+                Some(Change { document: None, .. }) => continue,
+                Some(Change {
+                    document: Some(document),
+                    ..
+                }) => (0, encoded(document)),
+                None => match look.view.get(collection, &key).await? {
+                    Some(live) => (live.header().ordinal, Bytes::copy_from_slice(live.body())),
+                    None => continue,
+                },
+            };
+            rows.push(Row {
+                key,
+                ordinal,
+                body,
+                place: Place::At(at),
+            });
+        }
+        if let Source::Ids(all) = &self.source {
+            self.ended = self.at >= all.len();
+        }
+        Ok(rows)
+    }
+}
+
+/// A stored document as a transaction sees it; none, if it has deleted it, or made it anew at the end.
+fn changed(overlay: Option<&Overlay>, body: &[u8]) -> Result<Option<Bytes>> {
+    let Some(overlay) = overlay else {
+        return Ok(Some(Bytes::copy_from_slice(body)));
+    };
+    let id = match bson::find(body, &[ID])? {
+        Some(raw) => DocumentId::of(&raw.to_value()?),
+        None => return Ok(Some(Bytes::copy_from_slice(body))),
+    };
+    Ok(match overlay.of(&id) {
+        None => Some(Bytes::copy_from_slice(body)),
+        Some(Change {
+            document: Some(document),
+            fresh: false,
+            ..
+        }) => Some(encoded(document)),
+        Some(Change { .. }) => None,
+    })
 }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use lapsedb_store::{Collection, Refused, StoreError, Txn, View};
+use lapsedb_store::{Collection, Refused, StoreError, Txn, View, Written};
 use lapsedb_value::{Object, Value};
 
 use crate::charge;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
+use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
 use crate::service::always_slower;
+use crate::sessions::{Change, Overlay, Retry, changed_since, write_conflict};
 
 /// What a command's writes have done.
 #[derive(Clone, Debug, Default)]
@@ -39,8 +41,10 @@ pub struct WriteFault {
 /// A transaction of the store with documents in it.
 pub(crate) struct Writing<'a> {
     txn: Txn<'a>,
+    view: &'a View,
     namespace: &'a Namespace,
     charge: f64,
+    changes: Vec<Change>,
 }
 
 impl<'a> Writing<'a> {
@@ -51,9 +55,45 @@ impl<'a> Writing<'a> {
     ) -> Writing<'a> {
         Writing {
             txn: Txn::new(view, collection),
+            view,
             namespace,
             charge: 0.0,
+            changes: Vec::new(),
         }
+    }
+
+    /// Begins to write on top of what a statement sees.
+    pub(crate) async fn on(
+        look: &'a Look<'_>,
+        collection: &Arc<Collection>,
+        namespace: &'a Namespace,
+    ) -> Result<Writing<'a>> {
+        let mut writing = Writing::new(&look.view, collection, namespace);
+        if let Some(overlay) = &look.overlay {
+            writing.replay(overlay).await?;
+        }
+        Ok(writing)
+    }
+
+    /// Does again what a transaction has done.
+    pub(crate) async fn replay(&mut self, overlay: &Overlay) -> Result<()> {
+        for change in overlay.changes() {
+            match &change.document {
+                Some(document) => {
+                    self.put(&change.id, Arc::clone(document)).await?;
+                }
+                None => {
+                    let key = change.id.key(self.txn.collection());
+                    self.txn.delete(&key, change.id.partition()).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction of the store.
+    pub(crate) fn into_txn(self) -> Txn<'a> {
+        self.txn
     }
 
     /// What it costs so far.
@@ -74,19 +114,33 @@ impl<'a> Writing<'a> {
         if self.get(&id).await?.is_some() {
             return Err(taken(self.namespace, &document));
         }
-        let written = self.put(&id, document).await?;
+        let written = self.write(id, document, true).await?;
         self.charge += charge::insert(written.bytes, written.terms);
         Ok(())
     }
 
-    async fn put(&mut self, id: &DocumentId, document: Object) -> Result<lapsedb_store::Written> {
-        let key = id.key(self.txn.collection());
+    /// Writes a document in place of the one that is there.
+    pub(crate) async fn replace(&mut self, id: &DocumentId, document: Object) -> Result<()> {
+        let written = self.write(id.clone(), document, false).await?;
+        self.charge += charge::replace(written.bytes, written.terms);
+        Ok(())
+    }
+
+    async fn write(&mut self, id: DocumentId, document: Object, fresh: bool) -> Result<Written> {
         let document = Arc::new(document);
-        let put = self
-            .txn
-            .put(&key, id.partition(), Arc::clone(&document))
-            .await?;
-        match put {
+        let written = self.put(&id, Arc::clone(&document)).await?;
+        self.changes.push(Change {
+            id,
+            document: Some(document),
+            fresh,
+        });
+        Ok(written)
+    }
+
+    async fn put(&mut self, id: &DocumentId, document: Arc<Object>) -> Result<Written> {
+        let key = id.key(self.txn.collection());
+        let put = self.txn.put(&key, id.partition(), Arc::clone(&document));
+        match put.await? {
             Ok(written) => Ok(written),
             Err(Refused::UniqueKey) => Err(taken(self.namespace, &document)),
         }
@@ -97,13 +151,47 @@ impl<'a> Writing<'a> {
         let key = id.key(self.txn.collection());
         self.txn.delete(&key, id.partition()).await?;
         self.charge += charge::delete(bytes);
+        self.changes.push(Change {
+            id: id.clone(),
+            document: None,
+            fresh: false,
+        });
         Ok(())
     }
 
-    /// Commits; false, if the store has changed and all must be decided anew.
-    pub(crate) async fn commit(self, work: &Work) -> Result<bool> {
-        if self.txn.is_empty() {
+    /// Commits, together with what the session is to remember; false, if the store has changed and all must be decided
+    /// anew. In a transaction nothing is committed yet, but another's change is noticed at once.
+    pub(crate) async fn commit(
+        mut self,
+        work: &Work,
+        retry: Option<&Retry>,
+        executed: &[(i32, Object)],
+    ) -> Result<bool> {
+        if self.changes.is_empty() {
             return Ok(true);
+        }
+        if let (Some(transaction), Some(session)) = (work.transaction(), work.session()) {
+            let collection = self.txn.collection();
+            let keys: Vec<_> = self
+                .changes
+                .iter()
+                .map(|change| change.id.key(collection))
+                .collect();
+            if changed_since(&work.ctx, self.view, collection, &keys).await? {
+                return Err(write_conflict());
+            }
+            work.ctx
+                .service()
+                .documents_state()
+                .sessions
+                .claim(session, keys)?;
+            transaction.absorb(self.namespace, self.changes);
+            return Ok(true);
+        }
+        if let Some(retry) = retry
+            && !executed.is_empty()
+        {
+            self.txn.note(&retry.note(executed));
         }
         match self.txn.commit(work.ctx.service().store()).await {
             Ok(done) => {

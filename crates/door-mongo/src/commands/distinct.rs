@@ -1,0 +1,30 @@
+//! Finds the different values of a field.
+
+use lapsedb_service::documents::{self, Distinct, Fault};
+use lapsedb_value::{Object, Value};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::commands::terms;
+use crate::fields::Fields;
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    let namespace = fields.namespace(call)?;
+    let Some(key) = fields.text("key")? else {
+        return Err(fields.missing("key"));
+    };
+    let distinct = Distinct {
+        key,
+        filter: fields.document("query")?,
+        terms: terms(&mut fields, "let")?,
+    };
+    let _: Option<Value> = fields.raw("hint");
+    fields.end()?;
+    let mut work = call.begin().await?;
+    let values = documents::distinct(&mut work, &namespace, &distinct).await;
+    let values = work.end(values).await?;
+    let mut reply = Object::with_capacity(1);
+    reply.push("values", Value::Array(values));
+    Ok(Answer::Plain(reply))
+}

@@ -1,0 +1,245 @@
+//! Updates documents.
+
+use lapsedb_mql::update::Update;
+use lapsedb_value::{Object, Value};
+
+use crate::documents::WRITES_MAX;
+use crate::documents::delete::{CHUNK_DOCUMENTS, not_retryable};
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::id::{self, DocumentId, ID};
+use crate::documents::insert::batch_size;
+use crate::documents::language::{Filter, Language, Terms};
+use crate::documents::look::{Look, not_foreign};
+use crate::documents::namespace::Namespace;
+use crate::documents::object_id;
+use crate::documents::prepare;
+use crate::documents::walk::Walk;
+use crate::documents::work::Work;
+use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
+
+/// One statement.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Which documents.
+    pub filter: Object,
+    /// What becomes of them: a replacement, operators or a pipeline.
+    pub update: Value,
+    /// All that match, not only the first.
+    pub many: bool,
+    /// Makes a document, if none matches.
+    pub upsert: bool,
+    /// Which elements of arrays are meant.
+    pub array_filters: Vec<Object>,
+    /// How texts compare and which variables there are.
+    pub terms: Terms,
+}
+
+/// A statement, read.
+pub(crate) struct Plan {
+    pub(crate) language: Language,
+    pub(crate) filter: Filter,
+    pub(crate) update: Update,
+}
+
+impl Change {
+    pub(crate) async fn plan(&self, work: &Work, namespace: &Namespace) -> Result<Plan> {
+        let language = self.terms.language(work, namespace).await?;
+        let filter = language.filter(&self.filter)?;
+        let update = Update::parse(&self.update, &self.array_filters, &language.options)?;
+        if self.many && update.is_replacement() {
+            return Err(Fault::new(
+                code::FAILED_TO_PARSE,
+                "multi update is not supported for replacement-style update",
+            ));
+        }
+        if self.many && work.is_retryable() {
+            return Err(not_retryable("update with multi: true"));
+        }
+        Ok(Plan {
+            language,
+            filter,
+            update,
+        })
+    }
+
+    /// The document that is made because none matches.
+    pub(crate) fn made(&self, plan: &Plan, work: &Work) -> Result<Object> {
+        let service = work.ctx.service();
+        let now = service.clock().now();
+        let made = plan
+            .update
+            .upsert(&self.filter, Value::ObjectId(object_id(now)))?;
+        prepare::prepare(made, now, work.stamp())
+    }
+}
+
+/// Updates documents, a statement after the other.
+///
+/// # Errors
+/// When there are no statements or too many, who asks may not, or the engine fails.
+pub async fn update(
+    work: &mut Work,
+    namespace: &Namespace,
+    statements: &[Change],
+    ordered: bool,
+) -> Result<Wrote> {
+    work.ctx.who.may_write_at_all()?;
+    if statements.is_empty() || statements.len() > WRITES_MAX {
+        return Err(batch_size(statements.len()));
+    }
+    let mut wrote = Wrote::default();
+    for (index, statement) in statements.iter().enumerate() {
+        match one(work, namespace, (index, statement), &mut wrote).await {
+            Ok(()) => {}
+            Err(fault) => {
+                wrote.faults.push(WriteFault { index, fault });
+                if ordered || work.transaction().is_some() {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(wrote)
+}
+
+/// What one stretch of a statement has done.
+#[derive(Default)]
+struct Stretch {
+    matched: u64,
+    modified: u64,
+    upserted: Option<Value>,
+}
+
+async fn one(
+    work: &mut Work,
+    namespace: &Namespace,
+    (index, statement): (usize, &Change),
+    wrote: &mut Wrote,
+) -> Result<()> {
+    let plan = statement.plan(work, namespace).await?;
+    let mut walk = Walk::new(plan.language.source(&plan.filter));
+    let mut tries = Tries::default();
+    let mut matched = 0;
+    loop {
+        work.in_time()?;
+        let look = Look::fresh(work, namespace).await?;
+        let Some(collection) = look.collection.clone() else {
+            not_foreign(&look.view, namespace)?;
+            drop(look);
+            if !statement.upsert {
+                return Ok(());
+            }
+            work.make(namespace).await?;
+            continue;
+        };
+        let retry = work.retry_in(&look.view).await?;
+        let number = retry.as_ref().map(|retry| retry.statement(index));
+        if let (Some(retry), Some(number)) = (&retry, number)
+            && let Some(done) = retry.executed(number)
+        {
+            repeat(done, index, wrote);
+            wrote.retried.push(number);
+            return Ok(());
+        }
+        let before = walk.clone();
+        let mut writing = Writing::on(&look, &collection, namespace).await?;
+        let mut done = stretch(work, &look, (statement, &plan), &mut walk, &mut writing).await?;
+        if statement.upsert && matched + done.matched == 0 && walk.ended() {
+            let made = statement.made(&plan, work)?;
+            done.upserted = made.get(ID).cloned();
+            writing.insert(made).await?;
+        }
+        let charge = writing.charge();
+        let executed: Vec<_> = number
+            .map(|number| (number, noted(&done)))
+            .into_iter()
+            .collect();
+        if !writing.commit(work, retry.as_ref(), &executed).await? {
+            walk = before;
+            tries.again()?;
+            continue;
+        }
+        look.spend(&work.ctx, charge);
+        matched += done.matched;
+        wrote.n += done.matched + u64::from(done.upserted.is_some());
+        wrote.modified += done.modified;
+        wrote.upserted.extend(done.upserted.map(|id| (index, id)));
+        if walk.ended() || (matched > 0 && !statement.many) {
+            return Ok(());
+        }
+    }
+}
+
+/// Updates what matches in the next stretch.
+async fn stretch(
+    work: &Work,
+    look: &Look<'_>,
+    (statement, plan): (&Change, &Plan),
+    walk: &mut Walk,
+    writing: &mut Writing<'_>,
+) -> Result<Stretch> {
+    let mut done = Stretch::default();
+    while !walk.ended() && done.modified < CHUNK_DOCUMENTS as u64 {
+        work.in_time()?;
+        for row in walk.next(look, CHUNK_DOCUMENTS).await? {
+            let document = row.document()?;
+            let Some(found) = plan.filter.match_with_position(&document)? else {
+                continue;
+            };
+            done.matched += 1;
+            let updated = plan.update.apply(&document, found)?;
+            if updated.modified {
+                replace(writing, &document, updated.document).await?;
+                done.modified += 1;
+            }
+            if !statement.many {
+                return Ok(done);
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// Puts a changed document in the place of the old one.
+pub(crate) async fn replace(writing: &mut Writing<'_>, old: &Object, new: Object) -> Result<()> {
+    let own = DocumentId::of_document(old);
+    if DocumentId::of_document(&new) != own {
+        let shown = crate::documents::shell::text(new.get(ID).unwrap_or(&Value::Null));
+        return Err(Fault::new(
+            code::IMMUTABLE_FIELD,
+            format!(
+                "After applying the update, the (immutable) field '_id' was found to have been altered to _id: {shown}"
+            ),
+        ));
+    }
+    id::check(new.get(ID).unwrap_or(&Value::Null))?;
+    prepare::check(&new)?;
+    writing.replace(&own, new).await
+}
+
+/// What a session remembers of a statement.
+fn noted(done: &Stretch) -> Object {
+    let number = |n: u64| Value::Int64(i64::try_from(n).unwrap_or(i64::MAX));
+    let mut noted = Object::with_capacity(3);
+    noted.push("n", number(done.matched));
+    noted.push("m", number(done.modified));
+    if let Some(id) = &done.upserted {
+        noted.push("u", id.clone());
+    }
+    noted
+}
+
+/// Answers a statement as it was answered before.
+fn repeat(done: &Object, index: usize, wrote: &mut Wrote) {
+    let number = |name: &str| {
+        done.get(name)
+            .and_then(Value::as_i64)
+            .map_or(0, i64::unsigned_abs)
+    };
+    wrote.n += number("n");
+    wrote.modified += number("m");
+    if let Some(id) = done.get("u") {
+        wrote.n += 1;
+        wrote.upserted.push((index, id.clone()));
+    }
+}

@@ -1,0 +1,55 @@
+//! What a transaction has changed in one collection, in order.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lapsedb_value::Object;
+
+use crate::documents::id::DocumentId;
+
+/// One document's change.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) id: DocumentId,
+    /// What it becomes; nothing, if it is deleted.
+    pub(crate) document: Option<Arc<Object>>,
+    /// It was not there before, or had been deleted: it comes last in the order.
+    pub(crate) fresh: bool,
+}
+
+/// All changes of a transaction in a collection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overlay {
+    changes: Vec<Change>,
+    by_id: HashMap<DocumentId, usize>,
+}
+
+impl Overlay {
+    /// The change of a document, if there is one.
+    pub(crate) fn of(&self, id: &DocumentId) -> Option<&Change> {
+        self.changes.get(*self.by_id.get(id)?)
+    }
+
+    /// All changes, in the order they were first made.
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    pub(crate) fn absorb(&mut self, changes: Vec<Change>) {
+        for change in changes {
+            match self.by_id.get(&change.id) {
+                Some(at) => {
+                    if let Some(old) = self.changes.get_mut(*at) {
+                        // What is new in the transaction stays new, whatever else happens to it.
+                        let fresh = old.fresh || change.fresh;
+                        *old = Change { fresh, ..change };
+                    }
+                }
+                None => {
+                    self.by_id.insert(change.id.clone(), self.changes.len());
+                    self.changes.push(change);
+                }
+            }
+        }
+    }
+}
