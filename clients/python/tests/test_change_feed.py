@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from conftest import make, refused
+from conftest import make
 
 BEGINNING = {"start_time": "Beginning"}
 
@@ -139,8 +139,3 @@ def test_nothing_expired_is_in_it(virtual, fleeting):
     assert ids(fleeting, **BEGINNING) == ["default", "kept"]
     virtual.advance("5s")
     assert ids(fleeting, **BEGINNING) == ["kept"]
-
-
-def test_all_versions_and_deletes_are_refused_with_a_reason(container):
-    with refused(400, saying="all versions and deletes"):
-        list(container.query_items_change_feed(mode="AllVersionsAndDeletes"))
