@@ -2,7 +2,7 @@
 //!
 //! Knows no storage, no protocol and no clock: documents and the time come in as arguments. Nothing here panics on input.
 
-#![allow(dead_code, reason = "the stages that use these come in the next step")]
+#![allow(dead_code, reason = "the stages that use the last of these come next")]
 
 mod accumulators;
 pub mod collation;
@@ -12,7 +12,9 @@ pub mod filter;
 pub mod pattern;
 pub mod show;
 pub mod sort;
+pub mod stages;
 pub mod update;
 mod values;
 
+pub use accumulators::accumulator_names;
 pub use error::{MqlError, Result};

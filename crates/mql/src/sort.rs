@@ -70,6 +70,12 @@ impl Sort {
 
     /// What a document is ordered by, one value for each field.
     pub fn key(&self, document: &Object) -> Result<Vec<Value>> {
+        // An id counts as a whole, also where a stage has made it an array.
+        if let [Field { path, .. }] = self.fields.as_slice()
+            && path == "_id"
+        {
+            return Ok(vec![document.get("_id").cloned().unwrap_or(Value::Null)]);
+        }
         let mut ways = Vec::with_capacity(self.fields.len());
         for field in &self.fields {
             let (first, steps) = match field.steps.split_first() {

@@ -114,7 +114,7 @@ pub(crate) fn find(name: &str) -> Option<(&'static str, Parse)> {
 }
 
 /// The names of all accumulators, in order.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub fn accumulator_names() -> impl Iterator<Item = &'static str> {
     ACCUMULATORS.iter().map(|(name, _)| *name)
 }
 
@@ -188,16 +188,10 @@ fn unary(
     names: &Names,
     start: fn() -> Box<dyn Accumulator>,
 ) -> Result<Gather> {
-    let spec = match spec {
-        Value::Array(elements) => match elements.as_slice() {
-            [only] => only,
-            _ => {
-                let message = format!("The {operator} accumulator is a unary operator");
-                return Err(MqlError::new(40237, message));
-            }
-        },
-        other => other,
-    };
+    if spec.as_array().is_some() {
+        let message = format!("The {operator} accumulator is a unary operator");
+        return Err(MqlError::new(40237, message));
+    }
     Ok(Gather {
         argument: Argument::Value(Expr::parse(spec, names)?),
         start: Start::Plain(start),

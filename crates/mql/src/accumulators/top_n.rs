@@ -30,7 +30,7 @@ pub(super) fn ordered(
                 let message = format!(
                     "expected 'sortBy' to already be an object in the arguments to {operator}; found {other}"
                 );
-                return Err(MqlError::new(5788604, message));
+                return Err(MqlError::new(10065, message));
             }
             (other, _) => {
                 let message = format!("Unknown argument to {operator} '{other}'");

@@ -3,6 +3,9 @@
 use lapsedb_value::Value;
 use lapsedb_value::decimal128::Decimal128;
 
+use super::values::type_name;
+use crate::{MqlError, Result};
+
 /// A number, by kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Num {
@@ -108,19 +111,6 @@ impl Num {
         }
     }
 
-    /// The sum; whole numbers that overflow widen.
-    pub(crate) fn add(self, other: Num) -> Num {
-        match self.pair(other) {
-            Pair::Int(a, b) => narrow(i64::from(a) + i64::from(b)),
-            Pair::Long(a, b) => match a.checked_add(b) {
-                Some(sum) => Num::Long(sum),
-                None => Num::Double(a as f64 + b as f64),
-            },
-            Pair::Double(a, b) => Num::Double(a + b),
-            Pair::Decimal(a, b) => Num::Decimal(a.add(b)),
-        }
-    }
-
     /// The difference; whole numbers that overflow widen.
     pub(crate) fn subtract(self, other: Num) -> Num {
         match self.pair(other) {
@@ -202,4 +192,21 @@ pub(crate) fn truncate_to(n: Decimal128, place: i32) -> Decimal128 {
         }
         Decimal128::Finite { .. } | Decimal128::Infinity { .. } | Decimal128::NaN => n,
     }
+}
+
+/// A number as a long: doubles lose their fraction, decimals are rounded, and what does not fit is code 31109.
+pub(crate) fn coerce_to_long(value: &Value) -> Result<i64> {
+    let long = match Num::of(value) {
+        Some(Num::Decimal(n)) => n.round_to(0).to_i64_truncated(),
+        Some(number) => number.to_i64_truncated(),
+        None => {
+            let found = type_name(value);
+            let message = format!("can't convert from BSON type {found} to long");
+            return Err(MqlError::new(16004, message));
+        }
+    };
+    long.ok_or_else(|| {
+        let message = format!("Can't coerce out of range value {value} to long");
+        MqlError::new(31109, message)
+    })
 }

@@ -75,15 +75,6 @@ impl Path {
         Ok(Path { base, steps })
     }
 
-    /// The names, if this path reads from the document and nothing else.
-    pub(crate) fn document_steps(&self) -> Option<&[Str]> {
-        match self.base {
-            Base::Current => Some(&self.steps),
-            Base::Root if !self.steps.is_empty() => Some(&self.steps),
-            Base::Root | Base::Now | Base::ClusterTime | Base::Remove | Base::Variable(_) => None,
-        }
-    }
-
     /// What is there; the absence of a value if nothing is. Arrays on the way yield an array of what their objects have.
     pub(crate) fn get<'s>(&self, scope: &Scope<'s>) -> Result<Cow<'s, Value>> {
         let start = match &self.base {

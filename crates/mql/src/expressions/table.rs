@@ -168,7 +168,7 @@ pub(super) fn find(name: &str) -> Option<(&'static str, Form)> {
 }
 
 /// The names of all operators, in order.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub fn operator_names() -> impl Iterator<Item = &'static str> {
     OPERATORS.iter().map(|(name, _)| *name)
 }
 

@@ -1,7 +1,7 @@
 //! Arithmetic over the four kinds of number.
 
 use lapsedb_value::Value;
-use lapsedb_value::decimal128::Decimal128;
+use lapsedb_value::decimal128::{DIGITS_MAX, Decimal128};
 
 use super::form::{Args, Form, any_nullish, is_nullish};
 use super::numeric::{Num, Pair, decimal, floor, is_numeric, narrow, truncate_to};
@@ -76,7 +76,7 @@ const PLACE_MIN: i64 = -20;
 const PLACE_MAX: i64 = 100;
 
 fn to_place(operator: &str, args: &Args<'_>, rounding: Rounding) -> Result<Value> {
-    if any_nullish(args) {
+    if is_nullish(&args[0]) {
         return Ok(Value::Null);
     }
     let Some(number) = Num::of(&args[0]) else {
@@ -85,6 +85,7 @@ fn to_place(operator: &str, args: &Args<'_>, rounding: Rounding) -> Result<Value
         return Err(MqlError::new(51081, message));
     };
     let place = match args.get(1) {
+        Some(place) if is_nullish(place) => return Ok(Value::Null),
         Some(place) => read_place(operator, place)?,
         None => 0,
     };
@@ -96,7 +97,11 @@ fn to_place(operator: &str, args: &Args<'_>, rounding: Rounding) -> Result<Value
         Num::Long(n) => Ok(Value::Int64(whole_to_place(operator, n, place, rounding)?)),
         Num::Double(n) if !n.is_finite() => Ok(Value::Double(n)),
         Num::Double(n) => {
-            let rounded = decimal_to_place(Decimal128::from_f64_wide(n), place, rounding);
+            let n = Decimal128::from_f64_wide(n);
+            let rounded = match rounding {
+                Rounding::HalfEven => n.round_to(place),
+                Rounding::Truncate => truncate_to(n, place),
+            };
             Ok(Value::Double(rounded.to_f64()))
         }
         Num::Decimal(n) => Ok(decimal(decimal_to_place(n, place, rounding))),
@@ -148,9 +153,35 @@ fn whole_to_place(operator: &str, n: i64, place: i32, rounding: Rounding) -> Res
 }
 
 fn decimal_to_place(n: Decimal128, place: i32, rounding: Rounding) -> Decimal128 {
-    match rounding {
-        Rounding::HalfEven => n.round_to(place),
-        Rounding::Truncate => truncate_to(n, place),
+    padded(
+        match rounding {
+            Rounding::HalfEven => n.round_to(place),
+            Rounding::Truncate => truncate_to(n, place),
+        },
+        place,
+    )
+}
+
+/// The same number with zeros up to the place; one that has no room for them is no number any more.
+fn padded(n: Decimal128, place: i32) -> Decimal128 {
+    match n {
+        Decimal128::Finite {
+            negative,
+            coefficient,
+            exponent,
+        } if exponent > -place => {
+            let zeros = 10u128.checked_pow((exponent + place).unsigned_abs());
+            let coefficient = zeros.and_then(|zeros| coefficient.checked_mul(zeros));
+            match coefficient.filter(|digits| *digits < 10u128.pow(DIGITS_MAX)) {
+                Some(coefficient) => Decimal128::Finite {
+                    negative,
+                    coefficient,
+                    exponent: -place,
+                },
+                None => Decimal128::NaN,
+            }
+        }
+        Decimal128::Finite { .. } | Decimal128::Infinity { .. } | Decimal128::NaN => n,
     }
 }
 

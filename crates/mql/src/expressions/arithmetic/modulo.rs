@@ -19,7 +19,11 @@ fn run(args: &Args<'_>) -> Result<Value> {
         ));
     };
     if b.is_zero() {
-        return Err(MqlError::new(16610, "can't $mod by zero"));
+        let code = match a.pair(b) {
+            Pair::Decimal(..) => 5733415,
+            Pair::Int(..) | Pair::Long(..) | Pair::Double(..) => 16610,
+        };
+        return Err(MqlError::new(code, "can't $mod by zero"));
     }
     Ok(match a.pair(b) {
         Pair::Int(a, b) => Value::Int32(a.wrapping_rem(b)),

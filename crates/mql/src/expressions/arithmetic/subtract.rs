@@ -1,5 +1,6 @@
 //! `$subtract`: the difference of numbers, of dates, and of a date and a number.
 
+use super::super::numeric::coerce_to_long;
 use super::*;
 
 pub(crate) const FORM: Form = Form::Exactly(2, run);
@@ -19,8 +20,7 @@ fn run(args: &Args<'_>) -> Result<Value> {
             Ok(Value::Int64(millis))
         }
         (Value::Date(millis), number) if is_numeric(number) => {
-            let taken = Num::of(number).and_then(Num::to_i64_truncated);
-            let rest = taken.and_then(|taken| millis.checked_sub(taken));
+            let rest = millis.checked_sub(coerce_to_long(number)?);
             Ok(Value::Date(rest.ok_or_else(overflow)?))
         }
         _ => Err(MqlError::type_mismatch(format!(

@@ -63,11 +63,6 @@ impl Civil {
         }
     }
 
-    /// The instant, as if the zone were UTC.
-    pub(crate) fn to_millis(self) -> i64 {
-        self.days() * DAY + self.millis_of_day()
-    }
-
     /// Days since 1970.
     pub(crate) fn days(self) -> i64 {
         days_of(

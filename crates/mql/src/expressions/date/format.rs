@@ -80,7 +80,7 @@ fn print_one(sign: char, time: Civil, offset: i64, text: &mut String) -> Result<
             let sign = if offset < 0 { '-' } else { '+' };
             format!("{sign}{:02}{:02}", offset.abs() / 60, offset.abs() % 60)
         }
-        'Z' => format!("{offset:+}"),
+        'Z' => offset.to_string(),
         other => other.to_string(),
     };
     text.push_str(&printed);

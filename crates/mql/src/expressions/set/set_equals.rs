@@ -26,7 +26,7 @@ fn run(args: &Args<'_>) -> Result<Value> {
             let message = format!(
                 "All operands of $setEquals must be arrays. {nth}-th argument is of type: {found}"
             );
-            return Err(MqlError::new(5887502, message));
+            return Err(MqlError::new(17044, message));
         };
         let set = set_of(elements);
         match &first {

@@ -16,6 +16,10 @@ fn run(args: &Args<'_>) -> Result<Value> {
         return Ok(Value::Int32(-1));
     };
     let fits = |at: &usize| signs[*at..end].starts_with(&token);
-    let found = (start..end).find(fits);
+    // An empty text is found in an empty text, but behind none.
+    let found = match signs.is_empty() && token.is_empty() {
+        true => Some(0),
+        false => (start..end).find(fits),
+    };
     Ok(Value::Int32(found.map_or(-1, |at| at as i32)))
 }

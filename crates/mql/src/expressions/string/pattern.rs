@@ -1,8 +1,6 @@
 //! What the three operators of regular expressions share. Matching takes time linear in the text.
 
-use std::sync::Arc;
-
-use regex::{Captures, Regex, RegexBuilder};
+use crate::pattern::{Found, Pattern as Regex};
 
 use super::*;
 
@@ -11,9 +9,6 @@ const FIELDS: Fields = Fields {
     not_object: 51103,
     unknown: 31024,
 };
-
-/// Memory that a compiled expression may take.
-const COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What to do with the text and the expression.
 pub(super) type Search = fn(&Regex, &str) -> Value;
@@ -25,7 +20,7 @@ struct Pattern {
     input: Expr,
     regex: Expr,
     options: Option<Expr>,
-    compiled: Option<Arc<Regex>>,
+    compiled: Option<Regex>,
     search: Search,
     absent: Value,
 }
@@ -47,7 +42,7 @@ pub(super) fn parse(
         None => Some(Value::undefined()),
     };
     let compiled = match (regex.constant(), flags) {
-        (Some(regex), Some(flags)) => compile(operator, regex, flags)?.map(Arc::new),
+        (Some(regex), Some(flags)) => compile(operator, regex, flags)?,
         _ => None,
     };
     Ok(Expr::lazy(Pattern {
@@ -96,16 +91,16 @@ fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Rege
         _ => return refused(51105, " needs 'regex' to be of type string or regex".into()),
     };
     let given = match options {
+        Value::String(_) if !own.is_empty() => {
+            return refused(
+                51107,
+                ": found regex option(s) specified in both 'regex' and 'option' fields".into(),
+            );
+        }
         Value::String(options) => options.as_str(),
         other if is_nullish(other) => "",
         _ => return refused(51106, " needs 'options' to be of type string".into()),
     };
-    if !own.is_empty() && !given.is_empty() {
-        return refused(
-            51107,
-            ": found regex option(s) specified in both 'regex' and 'option' fields".into(),
-        );
-    }
     if pattern.contains('\0') {
         return refused(
             51109,
@@ -118,40 +113,36 @@ fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Rege
             ": regular expression options cannot contain an embedded null byte".into(),
         );
     }
-    let mut builder = RegexBuilder::new(pattern);
-    builder.size_limit(COMPILED_BYTES_MAX);
-    for flag in own.chars().chain(given.chars()) {
-        match flag {
-            'i' => builder.case_insensitive(true),
-            'm' => builder.multi_line(true),
-            's' => builder.dot_matches_new_line(true),
-            'x' => builder.ignore_whitespace(true),
-            'u' => &mut builder,
-            _ => return refused(51108, format!(" invalid flag in regex options: {flag}")),
-        };
+    if let Some(flag) = own
+        .chars()
+        .chain(given.chars())
+        .find(|flag| !"imsxu".contains(*flag))
+    {
+        return refused(51108, format!(" invalid flag in regex options: {flag}"));
     }
-    match builder.build() {
+    match Regex::new(pattern, if own.is_empty() { given } else { own }) {
         Ok(regex) => Ok(Some(regex)),
         Err(error) => Err(MqlError::new(
             51111,
-            format!("Invalid Regex in {operator}: {error}"),
+            format!("Invalid Regex in {operator}: {}", error.message),
         )),
     }
 }
 
 /// What a match looks like: its text, its place in code points, and its groups.
-pub(super) fn describe(text: &str, captures: &Captures<'_>) -> Value {
-    let mut found = Object::with_capacity(3);
-    let whole = captures.get(0);
-    let start = whole.map_or(0, |whole| whole.start());
-    found.push("match", whole.map_or("", |whole| whole.as_str()));
-    let before = text.get(..start).unwrap_or_default();
-    found.push("idx", before.chars().count() as i32);
-    let group = |group: Option<regex::Match<'_>>| match group {
-        Some(group) => Value::from(group.as_str()),
+pub(super) fn describe(text: &str, found: &Found) -> Value {
+    let part = |range: &std::ops::Range<usize>| text.get(range.clone()).unwrap_or_default();
+    let mut shown = Object::with_capacity(3);
+    shown.push("match", part(&found.range));
+    let before = part(&(0..found.range.start));
+    shown.push("idx", before.chars().count() as i32);
+    let group = |group: &Option<std::ops::Range<usize>>| match group {
+        Some(range) => Value::from(part(range)),
         None => Value::Null,
     };
-    let groups = captures.iter().skip(1).map(group);
-    found.push("captures", Value::Array(groups.collect()));
-    Value::Object(found)
+    shown.push(
+        "captures",
+        Value::Array(found.groups.iter().map(group).collect()),
+    );
+    Value::Object(shown)
 }

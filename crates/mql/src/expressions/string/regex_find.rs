@@ -1,6 +1,6 @@
 //! `$regexFind`: the first match of a regular expression in a text.
 
-use regex::Regex;
+use crate::pattern::Pattern as Regex;
 
 use super::*;
 
@@ -11,8 +11,8 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
 }
 
 fn search(regex: &Regex, text: &str) -> Value {
-    match regex.captures(text) {
-        Some(captures) => pattern::describe(text, &captures),
+    match regex.find_at(text, 0) {
+        Some(found) => pattern::describe(text, &found),
         None => Value::Null,
     }
 }

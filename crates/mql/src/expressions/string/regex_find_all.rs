@@ -1,6 +1,6 @@
 //! `$regexFindAll`: every match of a regular expression in a text.
 
-use regex::Regex;
+use crate::pattern::Pattern as Regex;
 
 use super::*;
 
@@ -10,16 +10,26 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
     pattern::parse(operator, spec, names, search, Value::Array(Vec::new()))
 }
 
-/// An empty match behind the last sign is not looked for.
+/// An empty match moves the search on by one sign; behind the last one nothing is looked for.
 fn search(regex: &Regex, text: &str) -> Value {
-    let all = regex.captures_iter(text);
-    let inside = all.filter(|captures| {
-        let start = captures.get(0).map_or(0, |whole| whole.start());
-        start < text.len() || text.is_empty()
-    });
-    Value::Array(
-        inside
-            .map(|captures| pattern::describe(text, &captures))
-            .collect(),
-    )
+    let (mut all, mut at) = (Vec::new(), 0);
+    while at < text.len() || (text.is_empty() && all.is_empty()) {
+        let Some(found) = regex.find_at(text, at) else {
+            break;
+        };
+        if found.range.start >= text.len() && !text.is_empty() {
+            break;
+        }
+        at = match found.range.is_empty() {
+            true => {
+                let next = text
+                    .get(found.range.end..)
+                    .and_then(|rest| rest.chars().next());
+                found.range.end + next.map_or(1, char::len_utf8)
+            }
+            false => found.range.end,
+        };
+        all.push(pattern::describe(text, &found));
+    }
+    Value::Array(all)
 }

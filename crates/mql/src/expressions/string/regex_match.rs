@@ -1,6 +1,6 @@
 //! `$regexMatch`: whether a regular expression matches a text.
 
-use regex::Regex;
+use crate::pattern::Pattern as Regex;
 
 use super::*;
 

@@ -1,5 +1,6 @@
 //! `$substrBytes`, also written `$substr`: a part of a text, counted in bytes.
 
+use super::super::numeric::{coerce_to_long, is_numeric};
 use super::*;
 
 pub(crate) const FORM: Form = Form::Exactly(3, run);
@@ -7,13 +8,13 @@ pub(crate) const FORM: Form = Form::Exactly(3, run);
 fn run(args: &Args<'_>) -> Result<Value> {
     let text = loose_text(&args[0])?;
     let number = |at: usize, code: i32, what: &str| {
-        let number = Num::of(&args[at]).and_then(Num::to_i64_truncated);
-        number.ok_or_else(|| {
+        if !is_numeric(&args[at]) {
             let found = type_name(&args[at]);
             let message =
                 format!("$substrBytes:  {what} must be a numeric type (is BSON type {found})");
-            MqlError::new(code, message)
-        })
+            return Err(MqlError::new(code, message));
+        }
+        coerce_to_long(&args[at])
     };
     let start = number(1, 16034, "starting index")?;
     let length = number(2, 16035, "length")?;

@@ -1,0 +1,102 @@
+//! `$facet`: several pipelines over the same documents, each outcome a field.
+
+use super::*;
+
+/// The pipelines by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Facet {
+    pipelines: Vec<(Str, Vec<Stage>)>,
+}
+
+pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Result<Vec<Stage>> {
+    let object = spec.as_object().filter(|object| !object.is_empty());
+    let object = object.ok_or_else(|| {
+        let message = format!(
+            "the $facet specification must be a non-empty object, but found: $facet: {spec}"
+        );
+        MqlError::new(40169, message)
+    })?;
+    let inner = context.inside(Place::Facet)?;
+    let mut pipelines = Vec::with_capacity(object.len());
+    for (name, value) in object {
+        path::check_member_name(name)?;
+        let Some(list) = value.as_array() else {
+            let found = type_name(value);
+            let message = format!("arguments to $facet must be arrays, {name} is type {found}");
+            return Err(MqlError::new(40170, message));
+        };
+        if let Some(other) = list
+            .iter()
+            .find(|stage| stage.as_object().is_none_or(Object::is_empty))
+        {
+            let found = type_name(other);
+            let message = format!(
+                "elements of arrays in $facet spec must be non-empty objects, {name} argument contained an element of type {found}"
+            );
+            return Err(MqlError::new(40171, message));
+        }
+        let mut stages = parse_stages(list, &inner)?;
+        sort::optimize(&mut stages);
+        pipelines.push((name.clone(), stages));
+    }
+    Ok(vec![Stage::Facet(Arc::new(Facet { pipelines }))])
+}
+
+pub(super) fn start(facet: &Arc<Facet>, options: &Options) -> Work {
+    let start = |(name, stages): &(Str, Vec<Stage>)| Branch {
+        name: name.clone(),
+        chain: Chain::new(stages, options),
+        made: Vec::new(),
+    };
+    Work::Joint(Box::new(Faceting {
+        branches: facet.pipelines.iter().map(start).collect(),
+        memory: Memory::new("$facet"),
+    }))
+}
+
+struct Branch {
+    name: Str,
+    chain: Chain,
+    made: Vec<Object>,
+}
+
+struct Faceting {
+    branches: Vec<Branch>,
+    memory: Memory,
+}
+
+impl Joint for Faceting {
+    fn batch<'a>(
+        &'a mut self,
+        documents: Vec<Object>,
+        foreign: &'a dyn Foreign,
+    ) -> Wait<'a, Vec<Object>> {
+        Box::pin(async move {
+            for branch in &mut self.branches {
+                let before = branch.made.len();
+                branch
+                    .chain
+                    .push(documents.clone(), foreign, &mut branch.made)
+                    .await?;
+                for document in branch.made.iter().skip(before) {
+                    self.memory.add_document(document)?;
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+
+    fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Vec<Object>> {
+        Box::pin(async move {
+            let mut outcome = Object::with_capacity(self.branches.len());
+            for branch in &mut self.branches {
+                branch.chain.finish(foreign, &mut branch.made).await?;
+                outcome.push(
+                    branch.name.clone(),
+                    array_of(std::mem::take(&mut branch.made)),
+                );
+            }
+            Ok(vec![outcome])
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! `$group`: one document for each different id, with what its documents have gathered.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use crate::accumulators::{Accumulator, Gather, weight};
+use crate::expressions::values::Key;
+use crate::expressions::{Scope, missing_to_null};
+
+use super::*;
+
+/// The id and the accumulators.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(super) id: Id,
+    pub(super) fields: Vec<(Str, Gather)>,
+}
+
+/// What a document is grouped by.
+#[derive(Clone, Debug)]
+pub(super) enum Id {
+    Value(Expr),
+    /// An object: what is missing in it is null.
+    Parts(Vec<(Str, Expr)>),
+}
+
+pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Result<Vec<Stage>> {
+    let Some(object) = spec.as_object() else {
+        return Err(MqlError::new(
+            15947,
+            "a group's fields must be specified in an object",
+        ));
+    };
+    let (mut id, mut fields) = (None, Vec::new());
+    for (name, value) in object {
+        match name.as_str() {
+            "_id" if id.is_some() => {
+                return Err(MqlError::new(
+                    15948,
+                    "a group's _id may only be specified once",
+                ));
+            }
+            "_id" => id = Some(parse_id(value, &context.names)?),
+            _ => fields.push((name.clone(), parse_field(name, value, &context.names)?)),
+        }
+    }
+    let id = id.ok_or_else(|| MqlError::new(15955, "a group specification must include an _id"))?;
+    Ok(vec![Stage::Group(Arc::new(Group { id, fields }))])
+}
+
+fn parse_id(value: &Value, names: &Names) -> Result<Id> {
+    match value {
+        Value::Object(object) if !object.keys().next().is_some_and(|key| key.starts_with('$')) => {
+            if object.keys().any(|key| key.contains('.')) {
+                return Err(MqlError::new(
+                    17390,
+                    "$group does not support inclusion-style expressions",
+                ));
+            }
+            match Expr::parse(value, names)? {
+                Expr::Object(parts) => Ok(Id::Parts(parts)),
+                other => Ok(Id::Value(other)),
+            }
+        }
+        other => Ok(Id::Value(Expr::parse(other, names)?)),
+    }
+}
+
+/// Reads one accumulator and checks its name.
+pub(super) fn parse_field(name: &str, value: &Value, names: &Names) -> Result<Gather> {
+    if name.contains('.') {
+        let message = format!("The field name '{name}' cannot contain '.'");
+        return Err(MqlError::new(40235, message));
+    }
+    if name.starts_with('$') {
+        let message = format!("The field name '{name}' cannot be an operator name");
+        return Err(MqlError::new(40236, message));
+    }
+    Gather::parse(name, value, names)
+}
+
+impl Id {
+    fn of(&self, scope: &Scope<'_>) -> Result<Value> {
+        match self {
+            Id::Value(expr) => expr.eval(scope).map(missing_to_null),
+            Id::Parts(parts) => {
+                let mut id = Object::with_capacity(parts.len());
+                for (name, part) in parts {
+                    id.push(name.clone(), missing_to_null(part.eval(scope)?));
+                }
+                Ok(Value::Object(id))
+            }
+        }
+    }
+}
+
+pub(super) fn start(group: &Arc<Group>, env: Shared) -> Work {
+    Work::Step(Box::new(Grouping {
+        group: Arc::clone(group),
+        env,
+        places: HashMap::new(),
+        groups: Vec::new(),
+        memory: Memory::new("$group"),
+    }))
+}
+
+/// The groups so far, in the order their first documents came.
+struct Grouping {
+    group: Arc<Group>,
+    env: Shared,
+    places: HashMap<Key, usize>,
+    groups: Vec<(Value, Vec<Box<dyn Accumulator>>)>,
+    memory: Memory,
+}
+
+impl Grouping {
+    fn place_of(&mut self, id: Value) -> Result<usize> {
+        match self.places.entry(Key(id)) {
+            Entry::Occupied(entry) => Ok(*entry.get()),
+            Entry::Vacant(entry) => {
+                let id = entry.key().0.clone();
+                let fields = self.group.fields.iter();
+                let started = fields.map(|(_, gather)| gather.start(&id, &self.env));
+                let started = started.collect::<Result<Vec<_>>>()?;
+                self.memory
+                    .add(2 * weight(&id) + started.len() * GATHERED_BYTES)?;
+                self.groups.push((id, started));
+                Ok(*entry.insert(self.groups.len() - 1))
+            }
+        }
+    }
+}
+
+/// What an accumulator takes at least.
+const GATHERED_BYTES: usize = 64;
+
+impl Step for Grouping {
+    fn push(&mut self, document: Object, _: &mut Vec<Object>) -> Result<Flow> {
+        let group = Arc::clone(&self.group);
+        let env = Arc::clone(&self.env);
+        let scope = Scope::new(&document, &env);
+        let place = self.place_of(group.id.of(&scope)?)?;
+        let Some((_, gathered)) = self.groups.get_mut(place) else {
+            return Ok(Flow::More);
+        };
+        for ((_, gather), accumulator) in group.fields.iter().zip(gathered) {
+            let before = accumulator.bytes();
+            gather.add(accumulator.as_mut(), &scope)?;
+            let after = accumulator.bytes();
+            if after > before {
+                self.memory.add(after - before)?;
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
+        self.places.clear();
+        for (id, gathered) in self.groups.drain(..) {
+            let mut document = Object::with_capacity(gathered.len() + 1);
+            document.push("_id", id);
+            for ((name, _), accumulator) in self.group.fields.iter().zip(gathered) {
+                document.push(name.clone(), missing_to_null(accumulator.result()?));
+            }
+            out.push(document);
+        }
+        Ok(())
+    }
+}

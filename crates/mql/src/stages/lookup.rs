@@ -1,0 +1,466 @@
+//! `$lookup`: the documents of another collection that belong to each.
+
+use std::collections::HashMap;
+
+use crate::expressions::values::{Distinct, Key};
+use crate::expressions::{Scope, path::check_variable_name};
+
+use super::*;
+
+/// Documents that are joined with one reading of the other collection.
+const BATCH_DOCUMENTS_MAX: usize = 100;
+
+/// What is joined, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Lookup {
+    from: Str,
+    to: Vec<Str>,
+    equal: Option<Equal>,
+    inner: Option<Inner>,
+}
+
+/// Fields that must be equal.
+#[derive(Clone, Debug)]
+struct Equal {
+    local: Vec<Str>,
+    foreign: Str,
+    foreign_steps: Vec<Str>,
+}
+
+/// A pipeline over the other collection's documents.
+#[derive(Clone, Debug)]
+struct Inner {
+    variables: Vec<(Str, Expr)>,
+    /// As written: it is read again for each document if variables of that document take part.
+    raw: Vec<Value>,
+    stages: Vec<Stage>,
+}
+
+pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Result<Vec<Stage>> {
+    let message = "the $lookup stage specification must be an object, but found";
+    let object = object_of(9, spec, message)?;
+    let (mut from, mut to, mut local, mut foreign) = (None, None, None, None);
+    let (mut variables, mut raw) = (None, None);
+    for (name, value) in object {
+        let text = || match value {
+            Value::String(text) => Ok(Some(text.clone())),
+            other => {
+                let found = type_name(other);
+                Err(failed(format!(
+                    "$lookup argument '{name}' must be a string, found {name}: {other}: {found}"
+                )))
+            }
+        };
+        match name.as_str() {
+            "from" => from = text()?,
+            "as" => to = text()?,
+            "localField" => local = text()?,
+            "foreignField" => foreign = text()?,
+            "let" => variables = Some(read_variables(value, &context.names)?),
+            "pipeline" => raw = Some(read_pipeline(value)?),
+            other => return Err(failed(format!("unknown argument to $lookup: {other}"))),
+        }
+    }
+    let own_documents = raw.as_ref().is_some_and(|raw| begins_with_documents(raw));
+    let from = match from {
+        Some(from) => from,
+        None if own_documents => Str::default(),
+        None if raw.is_some() => {
+            return Err(failed(
+                "$lookup stage without explicit collection must have a pipeline with $documents as first stage",
+            ));
+        }
+        None => return Err(failed("must specify 'pipeline' when 'from' is empty")),
+    };
+    let to = to.ok_or_else(|| failed("must specify 'as' field for a $lookup"))?;
+    let equal = match (local, foreign) {
+        (Some(local), Some(foreign)) => Some(Equal {
+            local: path::split(&local)?,
+            foreign_steps: path::split(&foreign)?,
+            foreign,
+        }),
+        (None, None) if raw.is_some() => None,
+        _ => {
+            return Err(failed(
+                "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified",
+            ));
+        }
+    };
+    let inner = match (raw, variables) {
+        (Some(raw), variables) => Some(read_inner(raw, variables.unwrap_or_default(), context)?),
+        (None, Some(_)) => {
+            return Err(failed(
+                "$lookup with a 'let' argument must also specify 'pipeline'",
+            ));
+        }
+        (None, None) => None,
+    };
+    Ok(vec![Stage::Lookup(Arc::new(Lookup {
+        from,
+        to: path::split(&to)?,
+        equal,
+        inner,
+    }))])
+}
+
+fn failed(message: impl Into<String>) -> MqlError {
+    MqlError::failed_to_parse(message)
+}
+
+/// Whether a pipeline brings its own documents.
+pub(super) fn begins_with_documents(stages: &[Value]) -> bool {
+    let first = stages.first().and_then(Value::as_object);
+    first.is_some_and(|stage| stage.contains_key("$documents"))
+}
+
+fn read_variables(value: &Value, names: &Names) -> Result<Vec<(Str, Expr)>> {
+    let Some(object) = value.as_object() else {
+        let found = type_name(value);
+        return Err(failed(format!(
+            "$lookup argument 'let: {value}' must be an object, is type {found}"
+        )));
+    };
+    let variable = |(name, value): (&Str, &Value)| {
+        check_variable_name(name)?;
+        Ok((name.clone(), Expr::parse(value, names)?))
+    };
+    object.iter().map(variable).collect()
+}
+
+fn read_pipeline(value: &Value) -> Result<Vec<Value>> {
+    match value {
+        Value::Array(stages) => Ok(stages.clone()),
+        _ => Err(MqlError::type_mismatch(
+            "'pipeline' option must be specified as an array",
+        )),
+    }
+}
+
+fn read_inner(
+    raw: Vec<Value>,
+    variables: Vec<(Str, Expr)>,
+    context: &Context<'_>,
+) -> Result<Inner> {
+    let mut inner = context.inside(Place::Lookup)?;
+    // A filter asks the surroundings for the names that its expressions may use.
+    let nulls = variables
+        .iter()
+        .map(|(name, _)| (name.clone(), Value::Null));
+    let options = Options {
+        env: Arc::new(context.options.env.nested(nulls.collect())),
+        ..context.options.clone()
+    };
+    for (name, _) in &variables {
+        inner.names = inner.names.with(name.clone());
+    }
+    let inner = Context {
+        options: &options,
+        ..inner
+    };
+    let mut stages = parse_stages(&raw, &inner)?;
+    sort::optimize(&mut stages);
+    Ok(Inner {
+        variables,
+        raw,
+        stages,
+    })
+}
+
+pub(super) fn start(lookup: &Arc<Lookup>, options: &Options) -> Work {
+    Work::Joint(Box::new(Joining {
+        lookup: Arc::clone(lookup),
+        options: options.clone(),
+        whole: None,
+        constant: None,
+    }))
+}
+
+struct Joining {
+    lookup: Arc<Lookup>,
+    options: Options,
+    /// The other collection, read once if pipelines are to run over all of it.
+    whole: Option<Vec<Object>>,
+    /// The outcome of a pipeline that no document takes part in.
+    constant: Option<Vec<Object>>,
+}
+
+impl Joint for Joining {
+    fn batch<'a>(
+        &'a mut self,
+        documents: Vec<Object>,
+        foreign: &'a dyn Foreign,
+    ) -> Wait<'a, Vec<Object>> {
+        Box::pin(async move {
+            let mut out = Vec::with_capacity(documents.len());
+            let mut documents = documents.into_iter().peekable();
+            while documents.peek().is_some() {
+                let batch: Vec<Object> = documents.by_ref().take(BATCH_DOCUMENTS_MAX).collect();
+                self.join(batch, foreign, &mut out).await?;
+            }
+            Ok(out)
+        })
+    }
+
+    fn finish<'a>(&'a mut self, _: &'a dyn Foreign) -> Wait<'a, Vec<Object>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+impl Joining {
+    async fn join(
+        &mut self,
+        batch: Vec<Object>,
+        foreign: &dyn Foreign,
+        out: &mut Vec<Object>,
+    ) -> Result<()> {
+        let lookup = Arc::clone(&self.lookup);
+        let found = match &lookup.equal {
+            Some(equal) => {
+                Some(Found::read(&lookup.from, equal, &batch, foreign, &self.options).await?)
+            }
+            None => None,
+        };
+        for mut document in batch {
+            let matching = match (&found, &lookup.equal) {
+                (Some(found), Some(equal)) => Some(found.matching(&document, equal)),
+                _ => None,
+            };
+            let joined = match &lookup.inner {
+                Some(inner) => self.run_inner(inner, &document, matching, foreign).await?,
+                None => matching.unwrap_or_default(),
+            };
+            set_path(&mut document, &lookup.to, array_of(joined));
+            out.push(document);
+        }
+        Ok(())
+    }
+
+    /// The outcome of the pipeline for one document.
+    async fn run_inner(
+        &mut self,
+        inner: &Inner,
+        document: &Object,
+        matching: Option<Vec<Object>>,
+        foreign: &dyn Foreign,
+    ) -> Result<Vec<Object>> {
+        if inner.variables.is_empty() {
+            if let Some(matching) = matching {
+                return run_all(&inner.stages, &self.options, matching, foreign).await;
+            }
+            if self.constant.is_none() {
+                let documents = self.read_whole(foreign, &inner.stages).await?;
+                let outcome = run_all(&inner.stages, &self.options, documents, foreign).await?;
+                self.constant = Some(outcome);
+            }
+            return Ok(self.constant.clone().unwrap_or_default());
+        }
+        let scope = Scope::new(document, &self.options.env);
+        let value = |(name, expr): &(Str, Expr)| Ok((name.clone(), expr.eval(&scope)?));
+        let values = inner
+            .variables
+            .iter()
+            .map(value)
+            .collect::<Result<Vec<_>>>()?;
+        let options = Options {
+            env: Arc::new(self.options.env.nested(values)),
+            ..self.options.clone()
+        };
+        let context = Context {
+            options: &options,
+            names: options.env.names(),
+            place: Place::Lookup,
+            depth: 0,
+        };
+        let mut stages = parse_stages(&inner.raw, &context)?;
+        sort::optimize(&mut stages);
+        let documents = match matching {
+            Some(matching) => matching,
+            None => {
+                if self.whole.is_none() {
+                    self.whole = Some(self.read_whole(foreign, &[]).await?);
+                }
+                self.whole.clone().unwrap_or_default()
+            }
+        };
+        run_all(&stages, &options, documents, foreign).await
+    }
+
+    /// The other collection's documents, only those of a leading `$match`.
+    async fn read_whole(&self, foreign: &dyn Foreign, stages: &[Stage]) -> Result<Vec<Object>> {
+        if self.lookup.from.is_empty() {
+            return Ok(Vec::new());
+        }
+        let filter = match stages.first() {
+            Some(Stage::Match(filter)) => Some(filter.as_ref()),
+            _ => None,
+        };
+        let documents = foreign.documents(&self.lookup.from, filter).await?;
+        let mut memory = Memory::new("$lookup");
+        documents
+            .iter()
+            .try_for_each(|document| memory.add_document(document))?;
+        Ok(documents)
+    }
+}
+
+/// Documents of the other collection, to be found by the value of a field.
+struct Found {
+    documents: Vec<Object>,
+    by_value: HashMap<Key, Vec<usize>>,
+}
+
+impl Found {
+    /// Reads the documents that belong to any of the batch.
+    async fn read(
+        from: &str,
+        equal: &Equal,
+        batch: &[Object],
+        foreign: &dyn Foreign,
+        options: &Options,
+    ) -> Result<Found> {
+        let mut values = Distinct::default();
+        for document in batch {
+            for value in local_values(document, &equal.local) {
+                values.insert(&value);
+            }
+        }
+        let filter = equality(&equal.foreign, values.to_vec());
+        let filter = Filter::parse(&filter, options)?;
+        let documents = foreign.documents(from, Some(&filter)).await?;
+        let mut memory = Memory::new("$lookup");
+        let mut by_value: HashMap<Key, Vec<usize>> = HashMap::new();
+        for (at, document) in documents.iter().enumerate() {
+            memory.add_document(document)?;
+            let mut offered = Distinct::default();
+            offer(
+                &Value::Object(document.clone()),
+                &equal.foreign_steps,
+                &mut offered,
+            );
+            for value in offered.to_vec() {
+                by_value.entry(Key(value)).or_default().push(at);
+            }
+        }
+        Ok(Found {
+            documents,
+            by_value,
+        })
+    }
+
+    /// The documents that belong to one, in the order of their collection.
+    fn matching(&self, document: &Object, equal: &Equal) -> Vec<Object> {
+        let mut places: Vec<usize> = Vec::new();
+        for value in local_values(document, &equal.local) {
+            places.extend(
+                self.by_value
+                    .get(&Key(value))
+                    .into_iter()
+                    .flatten()
+                    .copied(),
+            );
+        }
+        places.sort_unstable();
+        places.dedup();
+        let found = places.into_iter().filter_map(|at| self.documents.get(at));
+        found.cloned().collect()
+    }
+}
+
+/// What a document asks for: the values at a path through arrays, each element of an array there, null if there is nothing.
+pub(super) fn local_values(document: &Object, steps: &[Str]) -> Vec<Value> {
+    let mut values = Vec::new();
+    if let Some((first, rest)) = steps.split_first() {
+        collect(
+            document.get(first).unwrap_or(Value::undefined()),
+            rest,
+            &mut values,
+        );
+    }
+    if values.is_empty() {
+        values.push(Value::Null);
+    }
+    values
+}
+
+fn collect(value: &Value, steps: &[Str], values: &mut Vec<Value>) {
+    match (value, steps.split_first()) {
+        (Value::Undefined, _) => {}
+        (Value::Array(elements), None) => values.extend(elements.iter().cloned()),
+        (other, None) => values.push(other.clone()),
+        (Value::Object(object), Some((first, rest))) => {
+            if let Some(member) = object.get(first) {
+                collect(member, rest, values);
+            }
+        }
+        (Value::Array(elements), Some(_)) => {
+            let objects = elements
+                .iter()
+                .filter(|element| element.as_object().is_some());
+            objects.for_each(|object| collect(object, steps, values));
+        }
+        (_, Some(_)) => {}
+    }
+}
+
+/// A filter for documents whose field equals any of the values.
+pub(super) fn equality(field: &str, values: Vec<Value>) -> Object {
+    // In a list, a regular expression would be a pattern; by itself it is compared.
+    let (patterns, plain): (Vec<_>, Vec<_>) = values
+        .into_iter()
+        .partition(|value| matches!(value, Value::Regex { .. }));
+    let condition = |operator: &str, value: Value| {
+        let mut condition = Object::new();
+        condition.push(operator, value);
+        let mut filter = Object::new();
+        filter.push(field, Value::Object(condition));
+        filter
+    };
+    let mut filter = condition("$in", Value::Array(plain));
+    if !patterns.is_empty() {
+        let mut any = vec![Value::Object(filter)];
+        any.extend(
+            patterns
+                .into_iter()
+                .map(|value| Value::Object(condition("$eq", value))),
+        );
+        filter = Object::new();
+        filter.push("$or", Value::Array(any));
+    }
+    filter
+}
+
+/// The values by which a document can be found at a path: through arrays, by element and as a whole; null if nothing is there.
+fn offer(value: &Value, steps: &[Str], offered: &mut Distinct) {
+    let Some((first, rest)) = steps.split_first() else {
+        if let Value::Array(elements) = value {
+            for element in elements {
+                offered.insert(element);
+            }
+        }
+        offered.insert(value);
+        return;
+    };
+    match value {
+        Value::Object(object) => match object.get(first) {
+            Some(member) => offer(member, rest, offered),
+            None => {
+                offered.insert(&Value::Null);
+            }
+        },
+        Value::Array(elements) => {
+            for element in elements
+                .iter()
+                .filter(|element| element.as_object().is_some())
+            {
+                offer(element, steps, offered);
+            }
+            let numbered = first.parse::<usize>().ok().and_then(|at| elements.get(at));
+            if let Some(element) = numbered {
+                offer(element, rest, offered);
+            }
+        }
+        _ => {
+            offered.insert(&Value::Null);
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Pipelines: stages that documents pass through, one after the other.
+
+use std::sync::Arc;
+
+use lapsedb_value::{Object, Str, Value};
+
+use crate::expressions::values::type_name;
+use crate::expressions::{Expr, Names, path};
+use crate::filter::{Filter, Options};
+use crate::sort::Sort;
+use crate::{MqlError, Result};
+
+mod add_fields;
+mod count;
+mod documents;
+mod facet;
+mod group;
+mod limit;
+mod lookup;
+mod match_filter;
+mod merge;
+mod out;
+mod project;
+mod replace_root;
+mod replace_with;
+mod sample;
+mod skip;
+mod sort;
+mod sort_by_count;
+mod source;
+mod unset;
+mod unwind;
+
+mod chain;
+mod pipeline;
+mod shape;
+
+pub use chain::{Flow, Foreign, NoForeign, STAGE_BYTES_MAX, Wait};
+pub use merge::{Merge, WhenMatched, WhenNotMatched};
+pub use out::Out;
+pub use pipeline::{Leading, Pipeline, Runner};
+pub use source::Source;
+
+use chain::{Chain, Joint, Memory, Shared, Step, Work, array_of, run_all};
+use shape::Shape;
+
+/// Stages that a pipeline may have, those inside stages apart.
+pub const PIPELINE_STAGES_MAX: usize = 1000;
+
+/// Pipelines that may lie inside one another.
+pub const PIPELINE_DEPTH_MAX: usize = 20;
+
+/// A stage that has been read and checked.
+#[derive(Clone, Debug)]
+pub(crate) enum Stage {
+    Match(Arc<Filter>),
+    Shape(Arc<Shape>),
+    Group(Arc<group::Group>),
+    Sort(Arc<sort::Ordered>),
+    Limit(u64),
+    Skip(u64),
+    Unwind(Arc<unwind::Unwind>),
+    ReplaceRoot(Arc<replace_root::ReplaceRoot>),
+    Facet(Arc<facet::Facet>),
+    Sample(usize),
+    Lookup(Arc<lookup::Lookup>),
+    /// Documents that stand in the pipeline itself.
+    Documents(Arc<documents::Documents>),
+    /// What the service reads instead of a collection.
+    Source(Arc<Source>),
+    /// What the service does with the outcome.
+    Out(Arc<Out>),
+    /// What the service does with the outcome.
+    Merge(Arc<Merge>),
+}
+
+/// Where a stage stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Main,
+    Facet,
+    Lookup,
+    Union,
+    Update,
+}
+
+/// What a stage is read with.
+#[derive(Clone)]
+pub(crate) struct Context<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) names: Names,
+    pub(crate) place: Place,
+    pub(crate) depth: usize,
+}
+
+impl Context<'_> {
+    /// The same for a pipeline inside a stage.
+    fn inside(&self, place: Place) -> Result<Context<'_>> {
+        if self.depth >= PIPELINE_DEPTH_MAX {
+            let message = format!(
+                "Maximum number of nested sub-pipelines exceeded. Limit is {PIPELINE_DEPTH_MAX}"
+            );
+            return Err(MqlError::new(232, message));
+        }
+        Ok(Context {
+            options: self.options,
+            names: self.names.clone(),
+            place,
+            depth: self.depth + 1,
+        })
+    }
+}
+
+/// Reads the argument of a stage; some stages are short for several.
+type Parse = fn(&'static str, &Value, &Context<'_>) -> Result<Vec<Stage>>;
+
+/// Sorted by name, so that a search halves it.
+const STAGES: &[(&str, Parse)] = &[
+    ("$addFields", add_fields::parse),
+    ("$changeStream", source::parse),
+    ("$collStats", source::parse),
+    ("$count", count::parse),
+    ("$currentOp", source::parse),
+    ("$documents", documents::parse),
+    ("$facet", facet::parse),
+    ("$group", group::parse),
+    ("$indexStats", source::parse),
+    ("$limit", limit::parse),
+    ("$listLocalSessions", source::parse),
+    ("$listSessions", source::parse),
+    ("$lookup", lookup::parse),
+    ("$match", match_filter::parse),
+    ("$merge", merge::parse),
+    ("$out", out::parse),
+    ("$planCacheStats", source::parse),
+    ("$project", project::parse),
+    ("$replaceRoot", replace_root::parse),
+    ("$replaceWith", replace_with::parse),
+    ("$sample", sample::parse),
+    ("$set", add_fields::parse),
+    ("$skip", skip::parse),
+    ("$sort", sort::parse),
+    ("$sortByCount", sort_by_count::parse),
+    ("$unset", unset::parse),
+    ("$unwind", unwind::parse),
+];
+
+/// The names of all stages, in order.
+pub fn stage_names() -> impl Iterator<Item = &'static str> {
+    STAGES.iter().map(|(name, _)| *name)
+}
+
+/// Reads the stages of a pipeline and checks that each stands where it may.
+pub(crate) fn parse_stages(list: &[Value], context: &Context<'_>) -> Result<Vec<Stage>> {
+    if list.len() > PIPELINE_STAGES_MAX {
+        let message =
+            format!("Pipeline length must be no longer than {PIPELINE_STAGES_MAX} stages");
+        return Err(MqlError::new(7749501, message));
+    }
+    let mut stages = Vec::with_capacity(list.len());
+    for (at, value) in list.iter().enumerate() {
+        let (name, spec, parse) = find(value)?;
+        check_place(name, at, list.len(), context)?;
+        stages.extend(parse(name, spec, context)?);
+    }
+    Ok(stages)
+}
+
+fn find(value: &Value) -> Result<(&'static str, &Value, Parse)> {
+    let Some(object) = value.as_object() else {
+        return Err(MqlError::type_mismatch(
+            "Each element of the 'pipeline' array must be an object",
+        ));
+    };
+    let [(name, spec)] = object.as_slice() else {
+        return Err(MqlError::new(
+            40323,
+            "A pipeline stage specification object must contain exactly one field.",
+        ));
+    };
+    let at = STAGES.binary_search_by(|(known, _)| (*known).cmp(name));
+    match at.ok().and_then(|at| STAGES.get(at)) {
+        Some((name, parse)) => Ok((name, spec, *parse)),
+        None => Err(MqlError::new(
+            40324,
+            format!("Unrecognized pipeline stage name: '{name}'"),
+        )),
+    }
+}
+
+/// Stages that make documents instead of taking them.
+const FIRST_ONLY: &[&str] = &[
+    "$changeStream",
+    "$collStats",
+    "$currentOp",
+    "$documents",
+    "$geoNear",
+    "$indexStats",
+    "$listLocalSessions",
+    "$listSessions",
+    "$planCacheStats",
+];
+
+/// Stages that an update may be written in.
+const IN_UPDATES: &[&str] = &[
+    "$addFields",
+    "$project",
+    "$replaceRoot",
+    "$replaceWith",
+    "$set",
+    "$unset",
+];
+
+fn check_place(name: &str, at: usize, count: usize, context: &Context<'_>) -> Result<()> {
+    let writes = matches!(name, "$out" | "$merge");
+    let refused = |code, message: String| Err(MqlError::new(code, message));
+    match context.place {
+        Place::Update if !IN_UPDATES.contains(&name) => refused(
+            72,
+            format!("{name} is not allowed to be used within an update"),
+        ),
+        Place::Facet if writes || name == "$facet" || FIRST_ONLY.contains(&name) => refused(
+            40600,
+            format!("{name} is not allowed to be used within a $facet stage"),
+        ),
+        Place::Lookup if writes || name == "$changeStream" => refused(
+            51047,
+            format!("{name} is not allowed within a $lookup's sub-pipeline"),
+        ),
+        Place::Union if writes || name == "$changeStream" => refused(
+            31441,
+            format!("{name} is not allowed within a $unionWith's sub-pipeline"),
+        ),
+        _ if writes && at + 1 != count => refused(
+            40601,
+            format!("{name} can only be the final stage in the pipeline"),
+        ),
+        _ if at > 0 && FIRST_ONLY.contains(&name) => refused(
+            40602,
+            format!("{name} is only valid as the first stage in a pipeline"),
+        ),
+        _ => Ok(()),
+    }
+}
+
+impl Stage {
+    /// The stage at work.
+    pub(crate) fn start(&self, options: &Options) -> Work {
+        let env = || Arc::clone(&options.env);
+        match self {
+            Stage::Match(filter) => match_filter::start(filter),
+            Stage::Shape(shape) => project::start(shape, env()),
+            Stage::Group(group) => group::start(group, env()),
+            Stage::Sort(sort) => sort::start(sort),
+            Stage::Limit(limit) => limit::start(*limit),
+            Stage::Skip(skip) => skip::start(*skip),
+            Stage::Unwind(unwind) => unwind::start(unwind),
+            Stage::ReplaceRoot(replace) => replace_root::start(replace, env()),
+            Stage::Facet(facet) => facet::start(facet, options),
+            Stage::Sample(size) => sample::start(*size, env()),
+            Stage::Lookup(lookup) => lookup::start(lookup, options),
+            Stage::Documents(documents) => documents::start(documents),
+            // The service reads what they say; documents that come after pass.
+            Stage::Source(_) | Stage::Out(_) | Stage::Merge(_) => skip::start(0),
+        }
+    }
+}
+
+/// The argument of a stage that must be an object.
+fn object_of<'v>(code: i32, spec: &'v Value, message: &str) -> Result<&'v Object> {
+    let object = spec.as_object();
+    object.ok_or_else(|| MqlError::new(code, format!("{message}, got {}", type_name(spec))))
+}
+
+/// An error in the argument of a stage, with the stage's name before it.
+fn invalid(stage: &str) -> impl Fn(MqlError) -> MqlError {
+    let stage = stage.to_owned();
+    move |error| {
+        let message = format!("Invalid {stage} :: caused by :: {}", error.message);
+        MqlError::new(error.code, message)
+    }
+}
+
+/// An option that a stage does not have.
+fn unknown_field(stage: &str, name: &str) -> MqlError {
+    let message = format!("BSON field '{stage}.{name}' is an unknown field.");
+    MqlError::new(40415, message)
+}
+
+/// An option that a stage must have.
+fn missing_field(stage: &str, name: &str) -> MqlError {
+    let message = format!("BSON field '{stage}.{name}' is missing but a required field");
+    MqlError::new(40414, message)
+}
+
+/// An option of the wrong type.
+fn wrong_type(stage: &str, name: &str, value: &Value, expected: &str) -> MqlError {
+    let found = type_name(value);
+    MqlError::type_mismatch(format!(
+        "BSON field '{stage}.{name}' is the wrong type '{found}', expected type '{expected}'"
+    ))
+}
+
+/// Sets a dotted path, through objects that it makes where there are none.
+fn set_path(document: &mut Object, steps: &[Str], value: Value) {
+    match steps {
+        [] => {}
+        [last] => {
+            document.insert(last.clone(), value);
+        }
+        [first, rest @ ..] => {
+            if document.get(first).and_then(Value::as_object).is_none() {
+                document.insert(first.clone(), Object::new());
+            }
+            if let Some(Value::Object(inner)) = document.get_mut(first) {
+                set_path(inner, rest, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted() {
+        let names: Vec<_> = stage_names().collect();
+        assert!(names.is_sorted());
+    }
+}

@@ -1,0 +1,83 @@
+//! `$sample`: so many documents by chance, from the seed of the command.
+
+use crate::expressions::numeric::Num;
+
+use super::*;
+
+pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Vec<Stage>> {
+    let Some(object) = spec.as_object() else {
+        return Err(MqlError::new(
+            28745,
+            "the $sample stage specification must be an object",
+        ));
+    };
+    let mut size = None;
+    for (name, value) in object {
+        if name != "size" {
+            let message = format!("unrecognized option to $sample: {name}");
+            return Err(MqlError::new(28748, message));
+        }
+        let number = Num::of(value)
+            .ok_or_else(|| MqlError::new(28746, "size argument to $sample must be a number"))?;
+        let whole = number.to_i64_truncated().unwrap_or(i64::MAX);
+        size =
+            Some(usize::try_from(whole).map_err(|_| {
+                MqlError::new(28747, "size argument to $sample must not be negative")
+            })?);
+    }
+    let size = size.ok_or_else(|| MqlError::new(28749, "$sample stage must specify a size"))?;
+    Ok(vec![Stage::Sample(size)])
+}
+
+pub(super) fn start(size: usize, env: Shared) -> Work {
+    Work::Step(Box::new(Sampling {
+        size,
+        env,
+        seen: 0,
+        kept: Vec::new(),
+        memory: Memory::new("$sample"),
+    }))
+}
+
+/// A reservoir: each document so far is in it with the same chance.
+struct Sampling {
+    size: usize,
+    env: Shared,
+    seen: u64,
+    kept: Vec<Object>,
+    memory: Memory,
+}
+
+impl Sampling {
+    fn below(&self, bound: u64) -> usize {
+        (self.env.random() * bound as f64) as usize
+    }
+}
+
+impl Step for Sampling {
+    fn push(&mut self, document: Object, _: &mut Vec<Object>) -> Result<Flow> {
+        if self.size == 0 {
+            return Ok(Flow::Enough);
+        }
+        self.seen += 1;
+        if self.kept.len() < self.size {
+            self.memory.add_document(&document)?;
+            self.kept.push(document);
+            return Ok(Flow::More);
+        }
+        let at = self.below(self.seen);
+        if let Some(place) = self.kept.get_mut(at) {
+            *place = document;
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
+        for at in (1..self.kept.len()).rev() {
+            let other = self.below(at as u64 + 1);
+            self.kept.swap(at, other.min(at));
+        }
+        out.append(&mut self.kept);
+        Ok(())
+    }
+}

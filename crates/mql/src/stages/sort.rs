@@ -1,0 +1,119 @@
+//! `$sort`: documents in order. With a `$limit` behind it, only so many are held.
+
+use super::*;
+
+/// An order, and how many documents are asked for at most.
+#[derive(Clone, Debug)]
+pub(crate) struct Ordered {
+    sort: Sort,
+    limit: Option<usize>,
+}
+
+impl Ordered {
+    pub(super) fn sort(&self) -> &Sort {
+        &self.sort
+    }
+}
+
+pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Vec<Stage>> {
+    let Some(object) = spec.as_object() else {
+        return Err(MqlError::new(
+            15973,
+            "the $sort key specification must be an object",
+        ));
+    };
+    Ok(vec![by(Sort::parse(object)?)])
+}
+
+/// The stage of an order.
+pub(super) fn by(sort: Sort) -> Stage {
+    Stage::Sort(Arc::new(Ordered { sort, limit: None }))
+}
+
+/// Tells every `$sort` how many documents the `$skip` and `$limit` right behind it ask for.
+fn limit_sorts(stages: &mut [Stage]) {
+    let mut asked: Option<u64> = None;
+    for stage in stages.iter_mut().rev() {
+        match stage {
+            Stage::Limit(limit) => asked = Some(asked.map_or(*limit, |asked| asked.min(*limit))),
+            Stage::Skip(skip) => asked = asked.map(|asked| asked.saturating_add(*skip)),
+            Stage::Sort(ordered) => {
+                let limit = asked.and_then(|asked| usize::try_from(asked).ok());
+                *ordered = Arc::new(Ordered {
+                    sort: ordered.sort.clone(),
+                    limit,
+                });
+                asked = None;
+            }
+            _ => asked = None,
+        }
+    }
+}
+
+/// Moves `$skip` and `$limit` before stages that make one document of one, so that less is computed.
+fn move_limits(stages: &mut [Stage]) {
+    for at in 1..stages.len() {
+        let mut place = at;
+        while place > 0
+            && matches!(stages.get(place), Some(Stage::Skip(_) | Stage::Limit(_)))
+            && matches!(stages.get(place - 1), Some(Stage::Shape(_)))
+        {
+            stages.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+}
+
+/// What the order of stages allows to do with less work.
+pub(super) fn optimize(stages: &mut [Stage]) {
+    move_limits(stages);
+    limit_sorts(stages);
+}
+
+pub(super) fn start(ordered: &Arc<Ordered>) -> Work {
+    Work::Step(Box::new(Sorting {
+        ordered: Arc::clone(ordered),
+        rows: Vec::new(),
+        memory: Memory::new("$sort"),
+    }))
+}
+
+/// Documents with their keys; more than twice the limit are never held.
+struct Sorting {
+    ordered: Arc<Ordered>,
+    rows: Vec<(Vec<Value>, Object)>,
+    memory: Memory,
+}
+
+impl Sorting {
+    fn order(&mut self) {
+        let sort = &self.ordered.sort;
+        self.rows.sort_by(|(a, _), (b, _)| sort.compare_keys(a, b));
+        if let Some(limit) = self.ordered.limit {
+            for (_, document) in self.rows.drain(limit.min(self.rows.len())..) {
+                self.memory
+                    .remove(crate::accumulators::object_weight(&document));
+            }
+        }
+    }
+}
+
+impl Step for Sorting {
+    fn push(&mut self, document: Object, _: &mut Vec<Object>) -> Result<Flow> {
+        let key = self.ordered.sort.key(&document)?;
+        self.memory.add_document(&document)?;
+        self.rows.push((key, document));
+        if let Some(limit) = self.ordered.limit
+            && self.rows.len() >= limit.saturating_mul(2)
+        {
+            self.order();
+        }
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
+        self.order();
+        out.extend(self.rows.drain(..).map(|(_, document)| document));
+        Ok(())
+    }
+}
