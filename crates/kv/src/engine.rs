@@ -189,6 +189,8 @@ pub trait Engine: Send + Sync + 'static {
     fn close(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
     /// Bytes on disk.
     fn disk_bytes(&self) -> u64;
+    /// Bytes that are free where the data lives, and bytes that there are; none if that means nothing or is not known.
+    fn disk_room(&self) -> Option<(u64, u64)>;
 }
 
 /// A consistent view: it never changes, and never shows half a batch.

@@ -176,6 +176,10 @@ impl Engine for AnyEngine {
     fn disk_bytes(&self) -> u64 {
         each!(AnyEngine in self, engine => engine.disk_bytes())
     }
+
+    fn disk_room(&self) -> Option<(u64, u64)> {
+        each!(AnyEngine in self, engine => engine.disk_room())
+    }
 }
 
 impl Snapshot for AnySnapshot {

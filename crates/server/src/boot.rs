@@ -25,6 +25,8 @@ use crate::tls::Identity;
 
 /// How often the clock is judged and the service maintained.
 const TICK_SECONDS: u64 = 1;
+/// How long sweeping waits after a failure.
+const SWEEP_REST_FAILED: Duration = Duration::from_secs(60);
 /// Rest between two steps of building an index, in milliseconds.
 const INDEX_PAUSE_MS: u64 = 10;
 /// The store's folder in the data path; the certificate lies beside it.
@@ -92,6 +94,7 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     let background = [
         tokio::spawn(watch_clock(Arc::clone(&service))),
         tokio::spawn(maintain(Arc::clone(&service))),
+        tokio::spawn(sweep(Arc::clone(&service))),
         tokio::spawn(build_indexes(Arc::clone(&service))),
     ];
     // A door that is not there is not named.
@@ -225,6 +228,20 @@ async fn build_indexes(service: Arc<Service>) {
                 seconds.tick().await;
             }
         }
+    }
+}
+
+/// Gives disk space back, by itself: a stretch takes longer than a tick may.
+async fn sweep(service: Arc<Service>) {
+    loop {
+        let rest = match service.sweep_some().await {
+            Ok(rest) => rest,
+            Err(error) => {
+                tracing::error!(error = error.message, "sweeping failed");
+                SWEEP_REST_FAILED
+            }
+        };
+        tokio::time::sleep(rest).await;
     }
 }
 

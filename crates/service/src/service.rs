@@ -114,8 +114,8 @@ impl Service {
 
     pub(crate) async fn view(&self) -> Result<View> {
         self.maintenance
-            .asked
-            .store(true, std::sync::atomic::Ordering::Relaxed);
+            .requests
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Ok(self.store.view().await?)
     }
 }

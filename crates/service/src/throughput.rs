@@ -59,14 +59,24 @@ impl Throughputs {
         }
     }
 
-    /// What requests left of the last second; none where there is no limit.
-    pub fn left_over(&self, view: &View, collection: &Collection) -> Option<f64> {
+    /// What requests left of the last second, and of whose budget; none where there is no limit.
+    pub fn left_over(&self, view: &View, collection: &Collection) -> Option<(Owner, f64)> {
         let now = self.now_ms();
-        Some(self.budget(view, collection, now)?.left_over(now))
+        let (owner, budget) = self.owned_budget(view, collection, now)?;
+        Some((owner, budget.left_over(now)))
     }
 
     /// The budget of a collection's own offer, or else of its database's; none if neither has one.
     fn budget(&self, view: &View, collection: &Collection, now: u64) -> Option<Arc<Budget>> {
+        Some(self.owned_budget(view, collection, now)?.1)
+    }
+
+    fn owned_budget(
+        &self,
+        view: &View,
+        collection: &Collection,
+        now: u64,
+    ) -> Option<(Owner, Arc<Budget>)> {
         let catalog = view.catalog();
         let (owner, offer) = match catalog.offer_of(collection.database, Some(collection.cid)) {
             Some(offer) => (Owner::Collection(collection.cid.0), offer),
@@ -79,10 +89,10 @@ impl Throughputs {
         if let Some(budget) = self.budgets.get(owner)
             && budget.rate() == rate
         {
-            return Some(budget);
+            return Some((owner, budget));
         }
         self.budgets.set(owner, rate, now);
-        self.budgets.get(owner)
+        Some((owner, self.budgets.get(owner)?))
     }
 
     fn now_ms(&self) -> u64 {

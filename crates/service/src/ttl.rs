@@ -42,7 +42,7 @@ pub async fn ttl_report(ctx: &Ctx, db: &str, coll: &str) -> Result<TtlReport> {
     } = ctx.scope(db, coll).await?;
     let usage = view.usage(&collection).await?;
     let service = ctx.service();
-    let due = usage.oldest_expired.map(|died| died.plus(grace(ctx)));
+    let due = usage.oldest_expired.map(|died| died.plus(service.grace()));
     Ok(TtlReport {
         default_ttl: default_ttl(collection.policy.setting),
         live: usage.live,
@@ -175,12 +175,12 @@ pub async fn purge_now(ctx: &Ctx, db: &str, coll: &str) -> Result<Purged> {
     ctx.who.may_administer()?;
     // No view is kept meanwhile: it would hold back what may go.
     let collection = ctx.scope(db, coll).await?.collection;
-    let store = ctx.service().store();
-    Ok(store.purge(&collection, grace(ctx), u64::MAX).await?)
-}
-
-fn grace(ctx: &Ctx) -> Millis {
-    Millis(ctx.service().config().purge_grace.saturating_mul(1000))
+    let service = ctx.service();
+    let store = service.store();
+    let purged = store.purge(&collection, service.grace(), u64::MAX).await?;
+    service.count_purged(&collection, purged);
+    service.ask_to_sweep(collection.cid);
+    Ok(purged)
 }
 
 /// A setting as clients write it.

@@ -43,7 +43,8 @@ struct Part {
 
 impl Store {
     /// Whether the dead of a collection are settled and left to the engine, or removed one by one.
-    pub(crate) fn buries(&self, _collection: &Collection) -> bool {
+    #[must_use]
+    pub fn settles(&self, _collection: &Collection) -> bool {
         self.engine().caps().judged
     }
 
@@ -294,3 +295,7 @@ async fn clear_queue(
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

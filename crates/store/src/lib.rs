@@ -56,6 +56,9 @@ use settled::Marks;
 use sweep::Sweep;
 use views::Views;
 
+/// Below this part of the disk, in percent, there is little room.
+const DISK_ROOM_PERCENT_MIN: u64 = 10;
+
 /// A store: an engine, a clock, and an image of the catalog.
 pub struct Store {
     engine: AnyEngine,
@@ -199,6 +202,23 @@ impl Store {
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.engine.disk_bytes()
+    }
+
+    /// Whether little room is left where the store lives.
+    #[must_use]
+    pub fn disk_is_nearly_full(&self) -> bool {
+        self.engine.disk_room().is_some_and(|(free, all)| {
+            free.saturating_mul(100) < all.saturating_mul(DISK_ROOM_PERCENT_MIN)
+        })
+    }
+
+    /// From now on, a view that stays open holds back purging no further than to this moment. For about every second.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn turn_views(&self) -> Result<()> {
+        self.views.reach(&self.engine).await?;
+        Ok(())
     }
 
     pub(crate) const fn engine(&self) -> &AnyEngine {

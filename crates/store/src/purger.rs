@@ -42,7 +42,7 @@ impl Store {
     ) -> Result<Purged> {
         // What goes unseen later is told now, in the order of death.
         self.tell_expiries(collection.cid, u64::MAX).await?;
-        if self.buries(collection) {
+        if self.settles(collection) {
             return self.bury(collection.cid, grace, items_max).await;
         }
         let mut purged = Purged::default();

@@ -89,6 +89,10 @@ impl Engine for Memory {
     fn disk_bytes(&self) -> u64 {
         0
     }
+
+    fn disk_room(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// The versions of a key, oldest first; `None` says that the key was removed.

@@ -142,6 +142,10 @@ impl Engine for Rocksdb {
     fn disk_bytes(&self) -> u64 {
         self.sequencer.backend().database.disk_bytes()
     }
+
+    fn disk_room(&self) -> Option<(u64, u64)> {
+        self.sequencer.backend().database.disk_room()
+    }
 }
 
 struct Store {

@@ -62,7 +62,7 @@ impl Service {
                 clippy::cast_sign_loss,
                 reason = "a float cast saturates"
             )]
-            Some(left) => ((left / charge::insert(ITEM_BYTES, 0)).max(0.0) as u64)
+            Some((_, left)) => ((left / charge::insert(ITEM_BYTES, 0)).max(0.0) as u64)
                 .clamp(ITEMS_PER_STEP_MIN, ITEMS_PER_STEP),
         }
     }

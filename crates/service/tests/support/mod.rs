@@ -33,12 +33,17 @@ pub struct Bench {
 impl Bench {
     /// A service with nothing in it.
     pub async fn new() -> Bench {
+        Bench::at(Place::Memory, false).await
+    }
+
+    /// The same, where it is wanted; its dead go at the next tick, or stay.
+    pub async fn at(place: Place, purge: bool) -> Bench {
         let config = Config {
-            place: Place::Memory,
+            place,
             relaxed: false,
             virtual_clock: true,
             accept_clock: false,
-            purge: false,
+            purge,
             purge_grace: 0,
             master_key: KEY.to_vec(),
         };

@@ -128,6 +128,28 @@ impl Database {
             .map_err(engine_error)
     }
 
+    #[cfg(not(target_os = "linux"))]
+    pub fn disk_room(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// Free bytes of the disk, and all of them.
+    #[cfg(target_os = "linux")]
+    #[allow(
+        unsafe_code,
+        reason = "the standard library cannot ask how full a disk is"
+    )]
+    pub fn disk_room(&self) -> Option<(u64, u64)> {
+        use std::os::unix::ffi::OsStrExt;
+        let path = std::ffi::CString::new(self.files.as_os_str().as_bytes()).ok()?;
+        // SAFETY: statvfs is plain data for which all zeroes is a value.
+        let mut room: libc::statvfs = unsafe { std::mem::zeroed() };
+        // SAFETY: the path ends with a zero, and both outlive the call.
+        let answer = unsafe { libc::statvfs(path.as_ptr(), &raw mut room) };
+        let bytes = |blocks: u64| blocks.saturating_mul(room.f_frsize);
+        (answer == 0).then(|| (bytes(room.f_bavail), bytes(room.f_blocks)))
+    }
+
     /// The size of all files; those that vanish while being counted count nothing.
     pub fn disk_bytes(&self) -> u64 {
         let Ok(entries) = std::fs::read_dir(&self.files) else {

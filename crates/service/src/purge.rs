@@ -1,0 +1,164 @@
+//! Removes the dead between requests: when the calendar says that some are due, and from what requests have left over.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use lapsedb_record::{Millis, Setting};
+use lapsedb_store::{Collection, Purged, View};
+
+use crate::charge;
+use crate::error::Result;
+use crate::service::Service;
+use crate::throughput::Owner;
+
+/// How long the calendar of a collection that is being written to is not asked again, in milliseconds.
+const RECHECK_MS: u64 = 5000;
+/// Deletes' worth of work for one collection in one tick where no throughput is provisioned and no request came.
+const DELETES_IDLE: u64 = 2000;
+/// The same while requests come.
+const DELETES_BUSY: u64 = 500;
+/// The same at least, whatever requests leave, while the disk is nearly full.
+const DELETES_PRESSED: u64 = 100;
+/// Where the engine drops the dead by itself, so many are settled for the price of one delete.
+const SETTLED_PER_DELETE: u64 = 50;
+/// An item is taken to have so many bytes when its delete is priced.
+const ITEM_BYTES: usize = 1024;
+
+/// When a collection's calendar is worth another look.
+#[derive(Clone, Copy)]
+pub(crate) struct Wake {
+    /// Its settings then.
+    settings: u64,
+    /// The store's log then.
+    lsn: u64,
+    /// Not before, if nothing is written.
+    at: Millis,
+    /// Not before, if something is.
+    recheck: Millis,
+}
+
+impl Service {
+    /// Removes what is dead and past its grace, as far as the leftover budget goes.
+    pub(crate) async fn purge_due(&self, busy: bool) -> Result<()> {
+        let collections = self.store().view().await?.catalog().all_collections();
+        let mut used = HashMap::new();
+        for collection in collections {
+            let view = self.store().view().await?;
+            if !self.worth_a_look(&view, &collection) {
+                continue;
+            }
+            let deletes = self.deletes_left(&view, &collection, busy, &mut used);
+            let lsn = view.lsn();
+            // No view is kept meanwhile: it would hold back what may go.
+            drop(view);
+            let room = if self.store().settles(&collection) {
+                deletes.saturating_mul(SETTLED_PER_DELETE)
+            } else {
+                deletes
+            };
+            let mut purged = Purged::default();
+            if room > 0 {
+                purged = self.store().purge(&collection, self.grace(), room).await?;
+                self.count_purged(&collection, purged);
+            }
+            self.plan_wake(lsn, &collection, purged.items >= room)
+                .await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn grace(&self) -> Millis {
+        Millis(self.config().purge_grace.saturating_mul(1000))
+    }
+
+    pub(crate) fn count_purged(&self, collection: &Collection, purged: Purged) {
+        if purged.items > 0 {
+            let maintenance = self.maintenance();
+            maintenance
+                .purged_items
+                .fetch_add(purged.items, Ordering::Relaxed);
+            maintenance
+                .purged_bytes
+                .fetch_add(purged.bytes, Ordering::Relaxed);
+            self.may_sweep(collection.cid);
+        }
+    }
+
+    fn worth_a_look(&self, view: &View, collection: &Collection) -> bool {
+        let buried =
+            collection.policy.buried_written.is_some() || collection.policy.buried_due.is_some();
+        if collection.policy.setting == Setting::Off && !buried {
+            return false;
+        }
+        match self.maintenance().wakes.lock().get(&collection.cid) {
+            Some(wake) if wake.settings == collection.lsn => {
+                view.now() >= wake.at || (wake.lsn != view.lsn() && view.now() >= wake.recheck)
+            }
+            Some(_) | None => true,
+        }
+    }
+
+    /// How many deletes the request units that the last second left over would pay for. Collections that share throughput
+    /// share what is left of it.
+    fn deletes_left(
+        &self,
+        view: &View,
+        collection: &Collection,
+        busy: bool,
+        used: &mut HashMap<Owner, u64>,
+    ) -> u64 {
+        let deletes = match self.throughputs().left_over(view, collection) {
+            None if busy => DELETES_BUSY,
+            None => DELETES_IDLE,
+            Some((owner, left)) => {
+                let used = used.entry(owner).or_default();
+                let deletes = deletes_for(left).saturating_sub(*used);
+                *used = used.saturating_add(deletes);
+                deletes
+            }
+        };
+        if deletes < DELETES_PRESSED && self.store().disk_is_nearly_full() {
+            return DELETES_PRESSED;
+        }
+        deletes
+    }
+
+    /// Asks the calendar when the collection is worth the next look.
+    async fn plan_wake(&self, lsn: u64, collection: &Collection, used_up: bool) -> Result<()> {
+        let view = self.store().view().await?;
+        let usage = view.usage(collection).await?;
+        let grace = self.grace();
+        let at = if usage.expired.items == 0 {
+            usage
+                .next_expiry
+                .map_or(Millis(u64::MAX), |expiry| expiry.plus(grace))
+        } else if used_up {
+            // The next tick brings new budget.
+            view.now()
+        } else {
+            // What is dead waits for its grace, or for that of the settings.
+            let since = usage.oldest_expired.unwrap_or_default();
+            since.max(collection.written.millis()).plus(grace)
+        };
+        let recheck = view.now().plus(Millis(RECHECK_MS));
+        let wake = Wake {
+            settings: collection.lsn,
+            lsn,
+            at,
+            recheck,
+        };
+        self.maintenance().wakes.lock().insert(collection.cid, wake);
+        Ok(())
+    }
+}
+
+/// How many deletes some request units pay for.
+pub(crate) fn deletes_for(units: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float cast saturates"
+    )]
+    let deletes = (units / charge::delete(ITEM_BYTES)).max(0.0) as u64;
+    deletes
+}

@@ -1,0 +1,150 @@
+//! Gives the disk space of what was purged back, a stretch at a time, and gives way to requests.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use lapsedb_record::{Clock, Millis};
+use lapsedb_store::{CollectionId, StoreError};
+
+use crate::error::Result;
+use crate::purge::deletes_for;
+use crate::service::Service;
+
+/// How long it rests when there is nothing to do, or no budget for it.
+const REST: Duration = Duration::from_secs(1);
+/// How long it rests after a stretch that only a nearly full disk has allowed.
+const REST_PRESSED: Duration = Duration::from_secs(10);
+/// While requests come, it rests so many times as long as the stretch took; otherwise this part of it.
+const RESTS_BUSY: u32 = 4;
+const RESTS_IDLE_PART: u32 = 4;
+/// The longest rest between two stretches.
+const REST_MAX: Duration = Duration::from_secs(30);
+/// What was not worth sweeping is looked at again after this, or when more is purged.
+const LOOK_AGAIN_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// What the sweeper remembers. All of it can be lost.
+#[derive(Default)]
+pub(crate) struct Sweeper {
+    /// Whether the store was looked through for what an earlier process has left.
+    looked: bool,
+    /// The collection being swept.
+    current: Option<CollectionId>,
+    /// To be swept whether or not it is worth it.
+    asked: Vec<CollectionId>,
+    /// Those of which something was purged, and when to look whether it is enough to be worth it.
+    candidates: Vec<(CollectionId, Millis)>,
+}
+
+impl Service {
+    /// Something of a collection was purged: perhaps it is worth sweeping.
+    pub(crate) fn may_sweep(&self, cid: CollectionId) {
+        let mut sweeper = self.maintenance().sweeper.lock();
+        sweeper.candidates.retain(|(other, _)| *other != cid);
+        sweeper.candidates.push((cid, Millis(0)));
+    }
+
+    /// Sweeps a collection as soon as possible, however little is to be had.
+    pub(crate) fn ask_to_sweep(&self, cid: CollectionId) {
+        let mut sweeper = self.maintenance().sweeper.lock();
+        if !sweeper.asked.contains(&cid) {
+            sweeper.asked.push(cid);
+        }
+    }
+
+    /// Rewrites one stretch of what is worth it, if the budget allows. Says how long to rest before the next.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn sweep_some(&self) -> Result<Duration> {
+        let Some((cid, asked)) = self.next_to_sweep().await? else {
+            return Ok(REST);
+        };
+        let mut pressed = false;
+        if !asked {
+            let view = self.store().view().await?;
+            let left = view
+                .catalog()
+                .collection_numbered(cid)
+                .and_then(|collection| self.throughputs().left_over(&view, collection));
+            if left.is_some_and(|(_, left)| deletes_for(left) == 0) {
+                pressed = self.store().disk_is_nearly_full();
+                if !pressed {
+                    return Ok(REST);
+                }
+            }
+        }
+        let requests = self.maintenance().requests.load(Ordering::Relaxed);
+        let start = Clock::monotonic();
+        let done = self.store().sweep(cid).await;
+        let took = Clock::monotonic().saturating_duration_since(start);
+        // What fails here costs disk space and nothing else; it is not tried again at once.
+        if done.as_ref().map_or_else(|_| true, |done| *done) {
+            let mut sweeper = self.maintenance().sweeper.lock();
+            sweeper.current = None;
+            sweeper.asked.retain(|other| *other != cid);
+        }
+        done?;
+        if pressed {
+            return Ok(REST_PRESSED);
+        }
+        let busy = requests != self.maintenance().requests.load(Ordering::Relaxed);
+        let rest = if busy {
+            took.saturating_mul(RESTS_BUSY)
+        } else {
+            took / RESTS_IDLE_PART
+        };
+        Ok(rest.min(REST_MAX))
+    }
+
+    /// The collection to sweep, and whether somebody asked for it.
+    async fn next_to_sweep(&self) -> Result<Option<(CollectionId, bool)>> {
+        if let Some(asked) = self.maintenance().sweeper.lock().asked.first() {
+            return Ok(Some((*asked, true)));
+        }
+        if !self.config().purge {
+            return Ok(None);
+        }
+        if let Some(current) = self.maintenance().sweeper.lock().current {
+            return Ok(Some((current, false)));
+        }
+        self.look_through().await?;
+        let now = self.clock().now();
+        let candidate = {
+            let mut sweeper = self.maintenance().sweeper.lock();
+            let due = sweeper.candidates.iter().position(|(_, at)| *at <= now);
+            due.map(|at| sweeper.candidates.swap_remove(at).0)
+        };
+        let Some(cid) = candidate else {
+            return Ok(None);
+        };
+        let view = self.store().view().await?;
+        let Some(collection) = view.catalog().collection_numbered(cid).cloned() else {
+            return Ok(None);
+        };
+        let worth_it = self.store().sweep_is_worth_it(&view, &collection).await?;
+        let mut sweeper = self.maintenance().sweeper.lock();
+        if worth_it {
+            sweeper.current = Some(cid);
+            return Ok(Some((cid, false)));
+        }
+        if !sweeper.candidates.iter().any(|(other, _)| *other == cid) {
+            let again = view.now().plus(Millis(LOOK_AGAIN_MS));
+            sweeper.candidates.push((cid, again));
+        }
+        Ok(None)
+    }
+
+    /// Once after the start: every collection may have something that an earlier process has purged and not swept.
+    async fn look_through(&self) -> std::result::Result<(), StoreError> {
+        if self.maintenance().sweeper.lock().looked {
+            return Ok(());
+        }
+        let view = self.store().view().await?;
+        let mut sweeper = self.maintenance().sweeper.lock();
+        sweeper.looked = true;
+        for collection in view.catalog().all_collections() {
+            sweeper.candidates.push((collection.cid, Millis(0)));
+        }
+        Ok(())
+    }
+}
