@@ -1,13 +1,17 @@
-//! The house's own chores: `cargo run -p xtask -- tidy`.
+//! The house's own chores: `cargo run -p xtask -- tidy` and `cargo run -p xtask -- gen`.
 //!
-//! Depends on nothing outside the standard library, and never changes a file.
+//! Depends on nothing outside the standard library. `tidy` never changes a file; `gen` has the crates write their pages.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 mod tidy;
 
-const USAGE: &str = "usage: cargo run -p xtask -- tidy   checks the house rules";
+const USAGE: &str = "usage: cargo run -p xtask -- tidy   checks the house rules
+       cargo run -p xtask -- gen    writes the generated pages under docs/support";
+
+/// Tests that compare a page with what their crate knows, and write it when they are told to: package and test.
+const PAGES: [(&str, &str); 1] = [("lapsedb-sql", "support_page_is_true")];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,11 +22,30 @@ fn main() -> ExitCode {
         .as_slice()
     {
         ["tidy"] => run_tidy(),
+        ["gen"] => run_gen(),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
         }
     }
+}
+
+fn run_gen() -> ExitCode {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    for (package, test) in PAGES {
+        let status = Command::new(&cargo)
+            .args(["test", "--quiet", "--package", package, "--test", test])
+            .env("UPDATE", "1")
+            .status();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(_) | Err(_) => {
+                eprintln!("gen: the page of {package} could not be written");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 fn run_tidy() -> ExitCode {
