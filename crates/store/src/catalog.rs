@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{Policy, Secs};
+use lapsedb_record::{Millis, Policy, Secs};
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Str, Value, bson};
 
 use crate::error::{Result, StoreError};
 use crate::index::build::Build;
+use crate::index::named::{FilterCompiler, NamedIndexes};
 use crate::index::policy::IndexPolicy;
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::partition_key::PartitionKeyDef;
@@ -39,6 +40,8 @@ pub struct MetaRecord {
     pub lsn: u64,
     /// The second it was written.
     pub written: Secs,
+    /// The same to the millisecond; of records of older versions, the beginning of that second.
+    pub at: Millis,
     /// Its content.
     pub body: Object,
 }
@@ -51,10 +54,16 @@ impl MetaRecord {
     pub fn read(bytes: &[u8]) -> Result<MetaRecord> {
         let short = || StoreError::Corrupt("a catalog record is too short".into());
         let (lsn, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
-        let (written, body) = rest.split_first_chunk::<8>().ok_or_else(short)?;
+        let (written, rest) = rest.split_first_chunk::<8>().ok_or_else(short)?;
+        let written = Secs(u64::from_be_bytes(*written));
+        let length = rest.first_chunk::<4>().ok_or_else(short)?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let (body, rest) = rest.split_at_checked(length).ok_or_else(short)?;
+        let at = rest.first_chunk::<8>().map(|at| u64::from_be_bytes(*at));
         Ok(MetaRecord {
             lsn: u64::from_be_bytes(*lsn),
-            written: Secs(u64::from_be_bytes(*written)),
+            written,
+            at: at.map_or(written.millis(), Millis),
             body: bson::read_document(body)?,
         })
     }
@@ -123,9 +132,30 @@ pub struct Collection {
     pub mongo: Option<Arc<Object>>,
     /// Whether versions are kept, and the settings it has had.
     pub history: History,
+    /// The indexes that were made one by one.
+    pub indexes: Arc<NamedIndexes>,
 }
 
 impl Collection {
+    /// What its record says. Written as it is, clients take it for unchanged.
+    #[must_use]
+    pub fn body(&self) -> CollectionBody<'_> {
+        CollectionBody {
+            cid: self.cid,
+            database: self.database,
+            id: &self.id,
+            document: self.document.clone(),
+            index_generation: self.index_generation,
+            policy: self.policy,
+            mongo: self.mongo.as_deref(),
+            history: History {
+                shown: Some((self.lsn, self.written)),
+                ..self.history.clone()
+            },
+            indexes: Some(&self.indexes),
+        }
+    }
+
     /// Whether every item has its entries in the index, so that a query may rely on it. False from a change of the
     /// index policy on until the index has been built for the items that were there.
     #[must_use]
@@ -249,7 +279,11 @@ impl Catalog {
     }
 
     /// Reads the whole catalog from a snapshot.
-    pub(crate) async fn load(snapshot: &impl Snapshot, epoch: u64) -> Result<Catalog> {
+    pub(crate) async fn load(
+        snapshot: &impl Snapshot,
+        epoch: u64,
+        filters: Option<&FilterCompiler>,
+    ) -> Result<Catalog> {
         let mut catalog = Catalog {
             epoch,
             next: next_number(snapshot).await?,
@@ -264,7 +298,7 @@ impl Catalog {
         }
         let builds = index_builds(snapshot).await?;
         for record in scan_all(snapshot, keys::meta_all(MetaKind::Collection)).await? {
-            let mut collection = collection_of(&record)?;
+            let mut collection = collection_of(&record, filters)?;
             if let Some(generation) = builds.get(&collection.cid) {
                 collection.index_ready_generation = *generation;
             }
@@ -412,7 +446,7 @@ pub fn offer_body(
     body
 }
 
-fn collection_of(record: &MetaRecord) -> Result<Collection> {
+fn collection_of(record: &MetaRecord, filters: Option<&FilterCompiler>) -> Result<Collection> {
     let bad = |what: &str| StoreError::Corrupt(format!("a collection's {what} cannot be read"));
     let document = record
         .body
@@ -428,6 +462,10 @@ fn collection_of(record: &MetaRecord) -> Result<Collection> {
     let history = record.body.get("history").unwrap_or(Value::undefined());
     let history = History::of_value(history).ok_or_else(|| bad("history"))?;
     let (lsn, written) = history.shown.unwrap_or((record.lsn, record.written));
+    let indexes = match record.body.get("indexes").and_then(Value::as_object) {
+        Some(indexes) => NamedIndexes::from_object(indexes, record.at, filters)?,
+        None => NamedIndexes::default(),
+    };
     Ok(Collection {
         cid: CollectionId(record.number("number")?),
         database: record.number("database")?,
@@ -448,6 +486,7 @@ fn collection_of(record: &MetaRecord) -> Result<Collection> {
             .and_then(Value::as_object)
             .map(|mongo| Arc::new(mongo.clone())),
         history,
+        indexes: Arc::new(indexes),
     })
 }
 
@@ -469,6 +508,8 @@ pub struct CollectionBody<'a> {
     pub mongo: Option<&'a Object>,
     /// See [`Collection::history`].
     pub history: History,
+    /// See [`Collection::indexes`]; none for a collection that is made.
+    pub indexes: Option<&'a NamedIndexes>,
 }
 
 impl CollectionBody<'_> {
@@ -491,6 +532,9 @@ impl CollectionBody<'_> {
         body.push("document", Value::Object(self.document));
         if let Some(mongo) = self.mongo {
             body.push("mongo", Value::Object(mongo.clone()));
+        }
+        if let Some(indexes) = self.indexes.filter(|indexes| !indexes.is_empty()) {
+            body.push("indexes", Value::Object(indexes.to_object()));
         }
         body
     }

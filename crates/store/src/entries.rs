@@ -3,26 +3,95 @@
 
 use lapsedb_kv::{Batch, Fill, Space, Template};
 use lapsedb_record::mark::MARK_WRITTEN_AT;
-use lapsedb_record::{Header, ItemTtl, MARK_BYTES, Mark, Secs};
+use lapsedb_record::{Dates, Header, ItemTtl, MARK_BYTES, Mark, Secs};
 use lapsedb_value::{Object, Value};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::index::composite::{self, value_at};
 use crate::index::encode;
+use crate::index::named;
+use crate::index::named::keys::{NamedTerms, Unindexable};
 use crate::index::shape::shape_term;
 use crate::keys::{self, CollectionId, ItemKey, Ordinal, TALLY_UNITS, TallyKind};
 use crate::partition_key::PartitionKey;
 use crate::txn::Record;
 
+/// What a document makes its record have, wherever that lies.
+pub(crate) struct Shape {
+    /// Index keys without their ordinal, sorted.
+    pub(crate) stems: Vec<Vec<u8>>,
+    /// The unique values it claims.
+    pub(crate) unique: Vec<Claim>,
+    /// Its dates under the indexes that end documents.
+    pub(crate) dates: Dates,
+    /// The named indexes in which it has an array.
+    pub(crate) multikey: Vec<u32>,
+}
+
+/// A key in the space of unique values, and the named index it belongs to; none for a unique key of the collection.
+pub(crate) struct Claim {
+    pub(crate) key: Vec<u8>,
+    pub(crate) index: Option<u32>,
+}
+
+impl Shape {
+    /// What a document about to be written has.
+    ///
+    /// # Errors
+    /// When it cannot stand in one of the named indexes.
+    pub(crate) fn new(
+        collection: &Collection,
+        partition: &PartitionKey,
+        document: &Object,
+    ) -> std::result::Result<Shape, Unindexable> {
+        let named = named::keys::terms(collection, document)?;
+        Ok(Shape::with(collection, partition, document, named))
+    }
+
+    fn of_stored(collection: &Collection, partition: &PartitionKey, document: &Object) -> Shape {
+        let named = named::keys::stored_terms(collection, document);
+        Shape::with(collection, partition, document, named)
+    }
+
+    fn with(
+        collection: &Collection,
+        partition: &PartitionKey,
+        document: &Object,
+        mut named: NamedTerms,
+    ) -> Shape {
+        let mut stems = index_stems(collection, document);
+        if !named.stems.is_empty() {
+            stems.append(&mut named.stems);
+            stems.sort_unstable();
+            stems.dedup();
+        }
+        let own = unique_keys(collection, partition, document).into_iter();
+        let own = own.map(|key| Claim { key, index: None });
+        let named_unique = named.unique.into_iter().map(|(key, number)| Claim {
+            key,
+            index: Some(number),
+        });
+        Shape {
+            stems,
+            unique: own.chain(named_unique).collect(),
+            dates: named.dates,
+            multikey: named.multikey,
+        }
+    }
+}
+
 /// All entries of one record.
 pub(crate) struct Entries {
     tail: Vec<u8>,
     mark: Mark,
+    /// Whether the mark's write time is known, or filled by the commit.
+    written: bool,
     charged: u32,
     ordinal: Ordinal,
     log: Template,
     due: Option<Template>,
+    dates: Vec<Template>,
     tally: Vec<Template>,
     unique: Vec<Vec<u8>>,
     index: Vec<Vec<u8>>,
@@ -48,16 +117,23 @@ impl Entries {
             ItemTtl::Inherit | ItemTtl::Never => None,
         };
         let tally = |unit: u8| Template::from(keys::tally(cid, kind, unit, second / width(unit)));
+        let shape = Shape::of_stored(collection, partition, document);
+        let dates = header
+            .dates
+            .iter()
+            .map(|date| Template::from(keys::due_date(cid, date.number, date.at, header.ordinal)));
         Entries {
             tail: key.tail().to_vec(),
             mark: header.mark(),
+            written: true,
             charged: header.charged,
             ordinal: Ordinal::Known(header.ordinal),
             log: Template::from(keys::log(cid, header)),
             due,
+            dates: dates.collect(),
             tally: vec![tally(0), tally(1), tally(2)],
-            unique: unique_keys(collection, partition, document),
-            index: index_stems(collection, document),
+            unique: shape.unique.into_iter().map(|claim| claim.key).collect(),
+            index: shape.stems,
         }
     }
 
@@ -65,10 +141,8 @@ impl Entries {
     pub(crate) fn of_new(
         collection: &Collection,
         key: &ItemKey,
-        partition: &PartitionKey,
         record: &Record,
-        document: &Object,
-        stems: Vec<Vec<u8>>,
+        shape: Shape,
     ) -> Entries {
         let cid = collection.cid;
         let due = match record.ttl {
@@ -80,27 +154,32 @@ impl Entries {
             ItemTtl::After(life) => keys::tally_next(cid, TallyKind::Due, unit, life.0),
             ItemTtl::Never => Template::from(keys::tally(cid, TallyKind::Never, unit, 0)),
         };
+        let dates = shape.dates.iter();
+        let dates = dates.map(|date| keys::due_date_next(cid, *date, record.ordinal));
         Entries {
             tail: key.tail().to_vec(),
             mark: record.mark(),
+            written: false,
             charged: record.charged,
             ordinal: record.ordinal,
             log: keys::log_next(cid, record.ttl, record.index),
             due,
+            dates: dates.collect(),
             tally: vec![tally(0), tally(1), tally(2)],
-            unique: unique_keys(collection, partition, document),
-            index: stems,
+            unique: shape.unique.into_iter().map(|claim| claim.key).collect(),
+            index: shape.stems,
         }
     }
 
-    /// A value that begins with the mark, whose write time the commit fills.
+    /// A value that begins with the mark, whose write time the commit fills unless it is known.
     fn marked(&self) -> Template {
         let mut bytes = Vec::with_capacity(MARK_BYTES + 12 + self.tail.len());
         self.mark.write(&mut bytes);
-        Template {
-            bytes,
-            fills: vec![(MARK_WRITTEN_AT as u32, Fill::Seconds { plus: 0, unit: 1 })],
-        }
+        let fills = match self.written {
+            true => Vec::new(),
+            false => vec![(MARK_WRITTEN_AT as u32, Fill::Seconds { plus: 0, unit: 1 })],
+        };
+        Template { bytes, fills }
     }
 
     fn marked_tail(&self) -> Template {
@@ -131,11 +210,24 @@ impl Entries {
 
 /// Writes what a record has now: every entry, changed or not, because a stale write time in one would hide a living item.
 pub(crate) fn put_entries(batch: &mut Batch, collection: &Collection, new: &Entries) {
+    put_marked(batch, collection, new);
+    for key in &new.tally {
+        batch.add(key.clone(), 1, i64::from(new.charged));
+    }
+}
+
+/// Writes all entries that carry a mark: for a record of which only the mark has changed, that is all.
+pub(crate) fn put_marked(batch: &mut Batch, collection: &Collection, new: &Entries) {
     let mut log = new.marked();
     log.push(&new.charged.to_be_bytes()).push(&new.tail);
     batch.put(Space::Log, new.log.clone(), log);
     if let Some(due) = &new.due {
         batch.put(Space::Due, due.clone(), new.marked_tail());
+    }
+    for date in &new.dates {
+        let mut value = new.marked();
+        value.push(&new.charged.to_be_bytes()).push(&new.tail);
+        batch.put(Space::Due, date.clone(), value);
     }
     batch.put(
         Space::Order,
@@ -149,9 +241,6 @@ pub(crate) fn put_entries(batch: &mut Batch, collection: &Collection, new: &Entr
         let mut value = new.ordinal.append(new.marked());
         value.push(&new.tail);
         batch.put(Space::Unique, Template::from(key.as_slice()), value);
-    }
-    for key in &new.tally {
-        batch.add(key.clone(), 1, i64::from(new.charged));
     }
 }
 
@@ -187,6 +276,9 @@ pub(crate) fn remove_entries(
     batch.delete(Space::Log, old.log.bytes.clone());
     if let Some(due) = &old.due {
         batch.delete(Space::Due, due.bytes.clone());
+    }
+    for date in &old.dates {
+        batch.delete(Space::Due, date.bytes.clone());
     }
     if !continues {
         batch.delete(Space::Order, keys::order(collection.cid, ordinal));

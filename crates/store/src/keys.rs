@@ -6,8 +6,11 @@
 //! | Log | cid 4, class 1, lsn 8, index in batch 2 | mark, charged 4, item tail |
 //! | Versions | cid 4, lsn 8, index in batch 2 | see `versions/event.rs` |
 //! | Due | cid 4, expiry second 8, ordinal 8 | mark, item tail |
+//! | Due | cid 4, `80`, number 4, date 8, ordinal 8 | mark, charged 4, item tail |
 //! | Order | cid 4, ordinal 8 | mark, item tail |
 //! | Index | cid 4, generation 4, path 8, value, ordinal 8 | mark, item tail |
+//! | Index | cid 4, `FFFFFFFF`, number of a named index 8, parts, ordinal 8 | mark, item tail |
+//! | Unique | cid 4, `FF`, number of a named index 4, values | mark, ordinal 8, item tail |
 //! | Unique | cid 4, constraint 1, partition key, values | mark, ordinal 8, item tail |
 //! | Tally | cid 4, kind 1, unit 1, bucket 8 | items 8, bytes 8 |
 //! | Meta | a letter and the address of a catalog record | lsn 8, second 8, BSON |
@@ -15,9 +18,10 @@
 //! "Item tail" is the item key after its cid. All integers are big-endian, so that bytes sort as numbers do.
 
 use lapsedb_kv::{Fill, Stamp, Template, ordinal, prefix_end};
-use lapsedb_record::{Header, ItemTtl, Secs};
+use lapsedb_record::{Dated, Header, ItemTtl, Secs};
 
 use crate::catalog::Collection;
+use crate::index::bson_key::sortable;
 use crate::partition_key::{
     EPK_V2_BYTES, EpkRange, Kind, PartitionKey, PartitionKeyDef, Version, epk_bytes, epk_len,
 };
@@ -200,6 +204,35 @@ pub fn due_next(cid: CollectionId, life: Secs, ordinal: Ordinal) -> Template {
     ordinal.append(key)
 }
 
+/// What date entries of the due index begin with behind the collection: no second of an expiry does.
+const DATED: u8 = 0x80;
+
+/// Key of a document's date in the due index.
+#[must_use]
+pub fn due_date(cid: CollectionId, number: u32, at: i64, ordinal: u64) -> Vec<u8> {
+    let mut key = due_dates(cid, number);
+    key.extend_from_slice(&sortable(at).to_be_bytes());
+    key.extend_from_slice(&ordinal.to_be_bytes());
+    key
+}
+
+/// Key of the date entry a document will have once committed.
+#[must_use]
+pub fn due_date_next(cid: CollectionId, date: Dated, ordinal: Ordinal) -> Template {
+    let mut key = Template::from(due_dates(cid, date.number));
+    key.push(&sortable(date.at).to_be_bytes());
+    ordinal.append(key)
+}
+
+/// Prefix of the date entries of one number.
+#[must_use]
+pub fn due_dates(cid: CollectionId, number: u32) -> Vec<u8> {
+    let mut key = collection_prefix(cid);
+    key.push(DATED);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
 /// Key of an entry of the order of creation.
 #[must_use]
 pub fn order(cid: CollectionId, ordinal: u64) -> Vec<u8> {
@@ -239,6 +272,36 @@ pub fn index_stem(collection: &Collection, path: u64, value: &[u8]) -> Vec<u8> {
     key
 }
 
+/// The generation under which named indexes lie: no policy ever reaches it.
+const NAMED_GENERATION: u32 = u32::MAX;
+/// The constraint under which the unique values of named indexes lie: a collection has far fewer unique keys.
+const NAMED_CONSTRAINT: u8 = u8::MAX;
+
+/// Prefix of the entries of a named index. The number takes the place of a path.
+#[must_use]
+pub fn named_stem(cid: CollectionId, number: u32) -> Vec<u8> {
+    let mut key = index_prefix(cid, NAMED_GENERATION);
+    key.extend_from_slice(&u64::from(number).to_be_bytes());
+    key
+}
+
+/// Prefix of the unique values of a named index.
+#[must_use]
+pub fn named_unique_prefix(cid: CollectionId, number: u32) -> Vec<u8> {
+    let mut key = collection_prefix(cid);
+    key.push(NAMED_CONSTRAINT);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// Key of the values of a document in a unique named index: they are unique in the whole collection.
+#[must_use]
+pub fn named_unique(cid: CollectionId, number: u32, values: &[u8]) -> Vec<u8> {
+    let mut key = named_unique_prefix(cid, number);
+    push_unique_values(values, &mut key);
+    key
+}
+
 /// The longest values of a unique key that are kept as they are; longer ones are hashed.
 pub const UNIQUE_VALUES_BYTES_MAX: usize = 1024;
 
@@ -253,6 +316,11 @@ pub fn unique(
     let mut key = collection_prefix(cid);
     key.push(constraint);
     partition.encode_key(&mut key);
+    push_unique_values(values, &mut key);
+    key
+}
+
+fn push_unique_values(values: &[u8], key: &mut Vec<u8>) {
     if values.len() <= UNIQUE_VALUES_BYTES_MAX {
         key.push(0);
         key.extend_from_slice(values);
@@ -264,11 +332,10 @@ pub fn unique(
             key.extend_from_slice(&hash.to_be_bytes());
         }
     }
-    key
 }
 
 /// What a bucket of the calendar holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum TallyKind {
     /// Items that inherit, by the second of their write.
@@ -344,6 +411,8 @@ pub enum MetaKind {
     UserDefinedFunction,
     /// How far a collection's index has been built.
     IndexBuild,
+    /// That an array stands in a named index.
+    Multikey,
     /// A collection whose data is being dropped.
     Dropping,
     /// How far a collection's kept versions reach.
@@ -366,6 +435,7 @@ impl MetaKind {
             MetaKind::Trigger => b'T',
             MetaKind::UserDefinedFunction => b'F',
             MetaKind::IndexBuild => b'I',
+            MetaKind::Multikey => b'M',
             MetaKind::Dropping => b'X',
             MetaKind::Session => b'R',
             MetaKind::Versions => b'V',
@@ -378,6 +448,14 @@ impl MetaKind {
 #[must_use]
 pub fn meta_numbered(kind: MetaKind, number: u32) -> Vec<u8> {
     let mut key = vec![kind.letter()];
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// Key of the note that an array stands in a named index.
+#[must_use]
+pub fn multikey(cid: CollectionId, number: u32) -> Vec<u8> {
+    let mut key = meta_numbered(MetaKind::Multikey, cid.0);
     key.extend_from_slice(&number.to_be_bytes());
     key
 }

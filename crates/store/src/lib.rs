@@ -6,6 +6,7 @@
 mod burial;
 pub mod catalog;
 mod change_feed;
+mod dated;
 mod entries;
 pub mod error;
 pub mod index;
@@ -25,7 +26,7 @@ pub mod versions;
 pub mod view;
 mod views;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use lapsedb_kv::{AnyEngine, Batch, Engine, Expect, Fill, Snapshot, Space, Template};
@@ -36,13 +37,16 @@ use parking_lot::Mutex;
 pub use catalog::{Catalog, Collection, Database, MetaRecord, Offer};
 pub use change_feed::{ChangeLimits, ChangePage, ChangesAfter};
 pub use error::{Result, StoreError};
+pub use index::named::build::Built;
+pub use index::named::keys::Unindexable;
+pub use index::named::{IndexDefinition, IndexPart, NamedIndex, NamedIndexes, PartKind};
 pub use keys::{CollectionId, ItemKey};
 pub use listen::Listener;
 pub use open::{OpenError, OpenOptions, Place};
 pub use outlook::{Forecast, Preview, Width};
 pub use purger::Purged;
 pub use recount::Recount;
-pub use txn::{Done, Found, Note, Refused, Txn, Written};
+pub use txn::{Done, Duplicate, Found, Note, Refused, Txn, Written};
 pub use usage::{Tally, Usage};
 pub use versions::event::{Event, EventKind, Image as EventImage, Place as EventPlace};
 pub use versions::history::{History, VERSIONS_RETENTION_SECS, policy_retention};
@@ -50,6 +54,8 @@ pub use versions::{EventPage, Events, Source};
 pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, Span, View};
 
 use catalog::epoch;
+use index::named::FilterCompiler;
+use index::named::build::Builders;
 use keys::MetaKind;
 use listen::Listeners;
 use settled::Marks;
@@ -68,6 +74,8 @@ pub struct Store {
     marks: Arc<Marks>,
     views: Views,
     sweeping: Mutex<Option<Sweep>>,
+    filters: OnceLock<FilterCompiler>,
+    builders: Builders,
 }
 
 /// The catalog in memory, and the newest commit at which it was known to be the engine's.
@@ -86,6 +94,7 @@ pub struct MetaChange {
     forgets: Vec<CollectionId>,
     next: Option<u32>,
     not_after: Option<Millis>,
+    holds_readers: bool,
 }
 
 impl MetaChange {
@@ -113,6 +122,7 @@ impl MetaChange {
         self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
         self.delete(versions::state::key(cid));
         self.delete(settled::key(cid));
+        self.delete_prefix(keys::meta_numbered(MetaKind::Multikey, cid.0));
         for kind in [
             MetaKind::StoredProcedure,
             MetaKind::Trigger,
@@ -134,6 +144,12 @@ impl MetaChange {
     /// Commits only before this instant: what was computed for a second must not land in the next one.
     pub fn not_after(&mut self, limit: Millis) -> &mut MetaChange {
         self.not_after = Some(limit);
+        self
+    }
+
+    /// Makes readers wait for this change, so that it holds from the very instant of its commit.
+    pub fn hold_readers(&mut self) -> &mut MetaChange {
+        self.holds_readers = true;
         self
     }
 
@@ -175,7 +191,7 @@ impl Store {
         let catalog = if image.catalog.epoch == epoch {
             Arc::clone(&image.catalog)
         } else {
-            Arc::new(Catalog::load(&snapshot, epoch).await?)
+            Arc::new(Catalog::load(&snapshot, epoch, self.filters()).await?)
         };
         let fresh = Arc::new(Image {
             stamp,
@@ -190,6 +206,20 @@ impl Store {
             }
         });
         Ok(View::new(held, snapshot, catalog))
+    }
+
+    /// Says how the filters of partial indexes are read. To be said before the first view, and only once.
+    pub fn set_filters(&self, compiler: FilterCompiler) {
+        // A second compiler would judge what the first has admitted; the first stays.
+        let _ = self.filters.set(compiler);
+    }
+
+    pub(crate) fn filters(&self) -> Option<&FilterCompiler> {
+        self.filters.get()
+    }
+
+    pub(crate) const fn builders(&self) -> &Builders {
+        &self.builders
     }
 
     /// The engine's clock.
@@ -238,6 +268,9 @@ impl Store {
         batch.check(Space::Meta, keys::EPOCH, expect);
         if let Some(limit) = change.not_after {
             batch.not_after(limit.0);
+        }
+        if change.holds_readers {
+            batch.hold_readers();
         }
         let mut epoch = Template::with_capacity(8);
         epoch.fill(Fill::Stamp);
@@ -323,12 +356,13 @@ impl Store {
     }
 }
 
-/// A catalog record's value: the commit fills in lsn and second.
+/// A catalog record's value: the commit fills in lsn, second and, behind the body, millisecond.
 pub(crate) fn meta_value(body: &Object) -> Template {
     let mut value = Template::with_capacity(256);
     value
         .fill(Fill::Stamp)
         .fill(Fill::Seconds { plus: 0, unit: 1 });
     bson::write_document(body, &mut value.bytes);
+    value.fill(Fill::Millis);
     value
 }

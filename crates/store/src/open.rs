@@ -1,7 +1,7 @@
 //! Opens a store: engine, identity, clock, and what an earlier process has left half done.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use lapsedb_kv::{AnyEngine, Batch, Engine, EngineKind, Snapshot, Space, Template, Time};
@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::catalog::Catalog;
 use crate::error::StoreError;
+use crate::index::named::build::Builders;
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::listen::Listeners;
 use crate::settled::Marks;
@@ -115,6 +116,8 @@ impl Store {
             marks,
             views: Views::default(),
             sweeping: Mutex::default(),
+            filters: OnceLock::new(),
+            builders: Builders::default(),
         };
         store.identify().await?;
         store.finish_drops().await?;

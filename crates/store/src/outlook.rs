@@ -1,6 +1,6 @@
 //! What a change of the default would do to the living, and when they will end: both from the calendar alone.
 
-use lapsedb_record::{Millis, Secs, Setting};
+use lapsedb_record::{Lens, Millis, Secs, Setting};
 
 use crate::catalog::Collection;
 use crate::error::Result;
@@ -60,7 +60,17 @@ impl View {
         let before = self.living(collection, &collection.policy).await?;
         let policy = collection.policy.changed(setting, self.now());
         let after = self.living(collection, &policy).await?;
-        let (later, never) = split(setting, after);
+        let (mut later, mut never) = split(setting, after);
+        let lens = Lens {
+            policy,
+            ..self.lens(collection)
+        };
+        for (item, _) in self.ending_by_date(collection, &lens).await? {
+            if item.end_by_ttl(&lens).is_none() {
+                later = later.plus(item.sum());
+                never = never.minus(item.sum());
+            }
+        }
         Ok(Preview {
             at_once: before.all().minus(after.all()).tally(),
             later: later.tally(),
@@ -79,7 +89,14 @@ impl View {
         buckets: u64,
     ) -> Result<Forecast> {
         let living = self.living(collection, &collection.policy).await?;
-        let (mut after, never) = split(collection.policy.setting, living);
+        let (mut after, mut never) = split(collection.policy.setting, living);
+        let moves = self.moves(collection).await?;
+        for (_, end, sum) in moves.iter().filter(|(by_ttl, ..)| by_ttl.is_none()) {
+            if end.is_some() {
+                after = after.plus(*sum);
+                never = never.minus(*sum);
+            }
+        }
         let width = width.secs();
         let first = self.now().secs().0 / width;
         let mut forecast = Forecast {
@@ -89,7 +106,17 @@ impl View {
         for bucket in first..first.saturating_add(buckets) {
             let from = bucket.saturating_mul(width);
             let to = from.saturating_add(width);
-            let sum = self.ending(collection, from, to).await?;
+            let mut sum = self.ending(collection, from, to).await?;
+            let inside =
+                |end: Option<Millis>| end.is_some_and(|end| (from..to).contains(&end.secs().0));
+            for (by_ttl, end, one) in &moves {
+                if inside(*by_ttl) {
+                    sum = sum.minus(*one);
+                }
+                if inside(*end) {
+                    sum = sum.plus(*one);
+                }
+            }
             after = after.minus(sum);
             forecast.buckets.push((Secs(from).millis(), sum.tally()));
         }
@@ -97,7 +124,25 @@ impl View {
         Ok(forecast)
     }
 
-    /// The living items that end in a range of seconds, from (inclusive) to (exclusive).
+    /// Documents that end by a date and not, or not then, by their ttl as the calendar has it: when by ttl, and when by date,
+    /// if that is still to come.
+    async fn moves(
+        &self,
+        collection: &Collection,
+    ) -> Result<Vec<(Option<Millis>, Option<Millis>, Sum)>> {
+        let lens = self.lens(collection);
+        let dead = self.dead_by_date(collection, &lens, usize::MAX).await?;
+        let dead = dead
+            .iter()
+            .map(|item| (item.end_by_ttl(&lens), None, item.sum()));
+        let ending = self.ending_by_date(collection, &lens).await?;
+        let ending = ending
+            .iter()
+            .map(|(item, end)| (item.end_by_ttl(&lens), Some(*end), item.sum()));
+        Ok(dead.chain(ending).collect())
+    }
+
+    /// The items alive by their ttl that end in a range of seconds, from (inclusive) to (exclusive).
     async fn ending(&self, collection: &Collection, from: u64, to: u64) -> Result<Sum> {
         let policy = &collection.policy;
         let living = |cut: Option<Secs>| cut.map_or(0, |cut| cut.0.saturating_add(1));

@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{Mark, Millis, Secs, Settled};
+use lapsedb_record::{Lens, Mark, Millis, Secs, Settled};
 
 use crate::Store;
 use crate::catalog::Collection;
+use crate::dated::DatedItem;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey};
 use crate::settled::Ledger;
@@ -42,9 +43,29 @@ impl Store {
     ) -> Result<Purged> {
         // What goes unseen later is told now, in the order of death.
         self.tell_expiries(collection.cid, u64::MAX).await?;
-        if self.settles(collection) {
-            return self.bury(collection.cid, grace, items_max).await;
-        }
+        // A date says nothing to the engine's judge: whom it has ended is removed one by one everywhere.
+        let by_date = self.remove_dead(Ended::ByDate, collection, grace, items_max);
+        let mut purged = by_date.await?;
+        let room = items_max.saturating_sub(purged.items);
+        let rest = if self.settles(collection) {
+            self.bury(collection.cid, grace, room).await?
+        } else {
+            self.remove_dead(Ended::ByTtl, collection, grace, room)
+                .await?
+        };
+        purged.items += rest.items;
+        purged.bytes += rest.bytes;
+        Ok(purged)
+    }
+
+    /// Removes dead records one by one.
+    async fn remove_dead(
+        &self,
+        ended: Ended,
+        collection: &Arc<Collection>,
+        grace: Millis,
+        items_max: u64,
+    ) -> Result<Purged> {
         let mut purged = Purged::default();
         while purged.items < items_max && !self.clock.purge_horizon_held() {
             let view = self.view().await?;
@@ -61,8 +82,12 @@ impl Store {
                 .unwrap_or(usize::MAX)
                 .min(PURGE_BATCH_ITEMS);
             let settled = Ledger::load(&view.snapshot, collection.cid).await?.settled;
-            let keys = dead_keys(&view, &collection, settled, horizon, room).await?;
+            let keys = match ended {
+                Ended::ByDate => dead_by_date(&view, &collection, settled, horizon, room).await?,
+                Ended::ByTtl => dead_keys(&view, &collection, settled, horizon, room).await?,
+            };
             if keys.is_empty() {
+                self.forget_burials(&view, &collection).await?;
                 break;
             }
             match remove(self, &view, &collection, &keys).await {
@@ -83,6 +108,15 @@ impl Store {
         }
         Ok(purged)
     }
+}
+
+/// What has ended a document.
+#[derive(Clone, Copy)]
+enum Ended {
+    /// A date, while its ttl would let it live or has not been settled yet.
+    ByDate,
+    /// Its ttl.
+    ByTtl,
 }
 
 async fn remove(
@@ -107,7 +141,26 @@ async fn remove(
     Ok(step)
 }
 
-/// Keys of records that were dead at the horizon, from the heads of both queues.
+/// Keys of records that a date had ended at the horizon.
+async fn dead_by_date(
+    view: &View,
+    collection: &Collection,
+    settled: Settled,
+    horizon: Millis,
+    room: usize,
+) -> Result<Vec<ItemKey>> {
+    let lens = Lens {
+        now: horizon,
+        ..view.lens(collection)
+    };
+    let dead = view.dead_by_date(collection, &lens, room).await?;
+    // What is settled is the engine's to drop, and its record may be gone already.
+    let counted = |item: &DatedItem| !settled.covers(item.mark.ttl, item.mark.written);
+    let dead = dead.into_iter().filter(counted).take(room);
+    Ok(dead.map(|item| item.key).collect())
+}
+
+/// Keys of records that were dead by their ttl at the horizon, from the heads of both queues.
 async fn dead_keys(
     view: &View,
     collection: &Collection,

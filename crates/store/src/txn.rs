@@ -15,16 +15,17 @@ use lapsedb_record::header::{LSN_AT, ORDINAL_AT, WRITTEN_AT};
 use lapsedb_record::{
     Dates, Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Settled, Stored,
 };
-use lapsedb_value::{Object, bson};
+use lapsedb_value::{Object, Str, bson};
 
 pub use together::Note;
 
 use crate::Store;
 use crate::catalog::Collection;
-use crate::entries::{
-    Entries, index_stems, put_entries, remove_entries, unique_holder, unique_key,
-};
+use crate::entries::{Claim, Entries, Shape, put_entries, remove_entries, unique_holder};
 use crate::error::{Result, StoreError};
+use crate::index::named::NamedIndex;
+use crate::index::named::build::note_multikey;
+use crate::index::named::keys::{Unindexable, values_at};
 use crate::keys::{self, ItemKey, MetaKind, Ordinal};
 use crate::partition_key::PartitionKey;
 use crate::settled::{self, Ledger};
@@ -60,7 +61,7 @@ enum After {
         document: Arc<Object>,
         ttl: ItemTtl,
         body: Vec<u8>,
-        stems: Vec<Vec<u8>>,
+        shape: Shape,
         index: u16,
         fresh: bool,
     },
@@ -104,6 +105,37 @@ pub struct Written {
 pub enum Refused {
     /// Another living item of the partition has the same values for this unique key.
     UniqueKey,
+    /// Another living document has the same values in a unique named index.
+    Duplicate(Box<Duplicate>),
+    /// The document cannot stand in a named index.
+    Unindexable(Unindexable),
+}
+
+/// Which values are taken.
+#[derive(Clone, Debug)]
+pub struct Duplicate {
+    /// The name of the unique index.
+    pub index: Str,
+    /// Its fields with their directions.
+    pub pattern: Object,
+    /// The values that another document has; a missing one is null.
+    pub values: Object,
+}
+
+impl Refused {
+    /// What is said of a document whose values under a key are taken.
+    pub(crate) fn duplicate(
+        collection: &Collection,
+        index: &NamedIndex,
+        document: &Object,
+        key: &[u8],
+    ) -> Refused {
+        Refused::Duplicate(Box::new(Duplicate {
+            index: index.name.clone(),
+            pattern: index.pattern(),
+            values: values_at(collection, index, document, key),
+        }))
+    }
 }
 
 /// A committed transaction.
@@ -201,7 +233,11 @@ impl<'a> Txn<'a> {
         document: Arc<Object>,
     ) -> Result<std::result::Result<Written, Refused>> {
         let slot = self.slot(key, partition).await?;
-        if let Err(refused) = self.claim_unique(slot, partition, &document).await? {
+        let shape = match Shape::new(&self.collection, partition, &document) {
+            Ok(shape) => shape,
+            Err(unindexable) => return Ok(Err(Refused::Unindexable(unindexable))),
+        };
+        if let Err(refused) = self.claim_unique(slot, &shape, &document).await? {
             return Ok(Err(refused));
         }
         // Written again in the same transaction, a record keeps its place: the order of creation is that of the first write.
@@ -214,7 +250,6 @@ impl<'a> Txn<'a> {
         let ttl = document
             .get("ttl")
             .map_or(ItemTtl::Inherit, ItemTtl::of_value);
-        let stems = index_stems(&self.collection, &document);
         let slot = self.changed(slot);
         let fresh = match &slot.after {
             After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
@@ -224,13 +259,13 @@ impl<'a> Txn<'a> {
         let written = Written {
             bytes: body.len(),
             // The entry of the item's shape is the server's own affair.
-            terms: stems.len().saturating_sub(1),
+            terms: shape.stems.len().saturating_sub(1),
         };
         slot.after = After::Put {
             document,
             ttl,
             body,
-            stems,
+            shape,
             index,
             fresh,
         };
@@ -396,19 +431,20 @@ impl<'a> Txn<'a> {
         Ok(self.slots.len() - 1)
     }
 
-    /// Refuses values that another living item of the partition holds, and makes the commit depend on that.
+    /// Refuses values that another living item holds, and makes the commit depend on that.
     async fn claim_unique(
         &mut self,
         own: usize,
-        partition: &PartitionKey,
+        shape: &Shape,
         document: &Object,
     ) -> Result<std::result::Result<(), Refused>> {
-        for constraint in 0..self.collection.unique_keys.len() {
-            let key = unique_key(&self.collection, constraint, partition, document);
-            if self.staged_holder(own, constraint, &key) {
-                return Ok(Err(Refused::UniqueKey));
+        for claim in &shape.unique {
+            let refused = |txn: &Txn<'_>| Ok(Err(txn.taken(claim, document)));
+            if self.staged_holder(own, &claim.key) {
+                return refused(self);
             }
-            let Some(entry) = self.view.snapshot.get(Space::Unique, &key).await? else {
+            let key = claim.key.as_slice();
+            let Some(entry) = self.view.snapshot.get(Space::Unique, key).await? else {
                 self.batch.check(Space::Unique, key, Expect::Absent);
                 continue;
             };
@@ -416,7 +452,7 @@ impl<'a> Txn<'a> {
             let (mark, rest) = Mark::split(entry)?;
             let (_, holder) = unique_holder(self.collection.cid, rest)?;
             if mark.is_live(&self.lens) && !self.gives_up(own, &holder) {
-                return Ok(Err(Refused::UniqueKey));
+                return refused(self);
             }
             self.batch
                 .check(Space::Unique, key, Expect::StartsWith(entry.to_vec()));
@@ -424,14 +460,22 @@ impl<'a> Txn<'a> {
         Ok(Ok(()))
     }
 
+    fn taken(&self, claim: &Claim, document: &Object) -> Refused {
+        let indexes = &self.collection.indexes;
+        match claim.index.and_then(|number| indexes.numbered(number)) {
+            Some(index) => Refused::duplicate(&self.collection, index, document, &claim.key),
+            None => Refused::UniqueKey,
+        }
+    }
+
     /// Whether another record written in this transaction takes the same unique values.
-    fn staged_holder(&self, own: usize, constraint: usize, key: &[u8]) -> bool {
+    fn staged_holder(&self, own: usize, key: &[u8]) -> bool {
         self.slots
             .iter()
             .enumerate()
             .any(|(at, slot)| match &slot.after {
-                After::Put { document, .. } if at != own => {
-                    unique_key(&self.collection, constraint, &slot.partition, document) == key
+                After::Put { shape, .. } if at != own => {
+                    shape.unique.iter().any(|claim| claim.key == key)
                 }
                 After::Put { .. } | After::Same | After::Gone => false,
             })
@@ -466,10 +510,10 @@ impl<'a> Txn<'a> {
             After::Gone if old.is_none() => return Ok(None),
             After::Gone => None,
             After::Put {
-                document,
+                document: _,
                 ttl,
                 body,
-                stems,
+                shape,
                 index,
                 fresh,
             } => {
@@ -478,15 +522,11 @@ impl<'a> Txn<'a> {
                     Some(_) | None => Ordinal::New(index),
                 };
                 another = fresh;
-                let record = Record::new(ttl, Dates::new(), index, ordinal, &body);
-                let entries = Entries::of_new(
-                    &self.collection,
-                    &key,
-                    &partition,
-                    &record,
-                    &document,
-                    stems,
-                );
+                for number in &shape.multikey {
+                    note_multikey(&mut self.batch, self.collection.cid, *number);
+                }
+                let record = Record::new(ttl, shape.dates.clone(), index, ordinal, &body);
+                let entries = Entries::of_new(&self.collection, &key, &record, shape);
                 Some((record, entries))
             }
         };
@@ -515,7 +555,8 @@ impl<'a> Txn<'a> {
         let document = bson::read_document(before.stored.remains()?)?;
         let mut old =
             Entries::of_stored(&self.collection, key, partition, &before.header, &document);
-        if !before.live {
+        // So may a living one, whose values a named index that is being built does not have yet.
+        if !before.live || self.collection.indexes.is_unfinished() {
             self.keep_own_unique(&mut old, before.header.ordinal)
                 .await?;
             let Header { ttl, written, .. } = before.header;

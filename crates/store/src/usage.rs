@@ -1,9 +1,10 @@
 //! The calendar: exact live counts and sizes at any instant, without touching a document.
 
 use lapsedb_kv::{Scan, Snapshot, Space, tally};
-use lapsedb_record::{Millis, Policy, Secs, Setting, Settled};
+use lapsedb_record::{Lens, Millis, Policy, Secs, Setting, Settled};
 
 use crate::catalog::Collection;
+use crate::entries;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, TALLY_UNITS, TallyKind};
 use crate::settled::Ledger;
@@ -56,6 +57,31 @@ impl Living {
     pub(crate) fn all(self) -> Sum {
         self.written.plus(self.due).plus(self.never)
     }
+
+    /// The sum of a kind.
+    pub(crate) fn of(&mut self, kind: TallyKind) -> &mut Sum {
+        match kind {
+            TallyKind::Written => &mut self.written,
+            TallyKind::Due => &mut self.due,
+            TallyKind::Never => &mut self.never,
+        }
+    }
+}
+
+/// Documents that the calendar has among the living although a date has ended them: their buckets' kinds and seconds,
+/// sorted.
+#[derive(Default)]
+pub(crate) struct Gone {
+    places: Vec<(TallyKind, u64)>,
+    sum: Sum,
+}
+
+impl Gone {
+    /// How many of a kind stand in seconds from (inclusive) to (exclusive).
+    fn between(&self, kind: TallyKind, from: u64, to: u64) -> i64 {
+        let until = |second: u64| self.places.partition_point(|place| *place < (kind, second));
+        i64::try_from(until(to).saturating_sub(until(from))).unwrap_or(i64::MAX)
+    }
 }
 
 impl Sum {
@@ -94,15 +120,13 @@ impl View {
     /// # Errors
     /// When the engine fails or a bucket is damaged.
     pub async fn usage(&self, collection: &Collection) -> Result<Usage> {
-        let living = self.living(collection, &collection.policy).await?;
+        let (living, gone) = self.living_and_gone(collection, &collection.policy).await?;
         let settled = Ledger::load(&self.snapshot, collection.cid).await?.settled;
-        let expired = self.dead(collection, settled).await?;
+        let expired = self.dead(collection, settled).await?.plus(gone.sum);
         Ok(Usage {
             live: living.all().tally(),
             expired: expired.tally(),
-            next_expiry: self
-                .next_expiry(collection, living.written.items > 0, living.due.items > 0)
-                .await?,
+            next_expiry: self.next_expiry(collection, &living, &gone).await?,
             oldest_expired: if expired.items > 0 {
                 self.oldest(collection, settled).await?
             } else {
@@ -121,12 +145,35 @@ impl View {
 
     /// The living at this view's instant, as a policy sees them.
     pub(crate) async fn living(&self, collection: &Collection, policy: &Policy) -> Result<Living> {
+        Ok(self.living_and_gone(collection, policy).await?.0)
+    }
+
+    /// The living, and whom dates have taken from among them.
+    async fn living_and_gone(
+        &self,
+        collection: &Collection,
+        policy: &Policy,
+    ) -> Result<(Living, Gone)> {
         let (written, due) = (policy.dead_written(self.now()), policy.dead_due(self.now()));
-        Ok(Living {
+        let mut living = Living {
             written: self.after(collection, TallyKind::Written, written).await?,
             due: self.after(collection, TallyKind::Due, due).await?,
             never: self.total(collection, TallyKind::Never).await?,
-        })
+        };
+        let lens = Lens {
+            policy: *policy,
+            ..self.lens(collection)
+        };
+        let mut gone = Gone::default();
+        for item in self.dead_by_date(collection, &lens, usize::MAX).await? {
+            let (kind, second) = entries::bucket(item.mark.ttl, item.mark.written);
+            let sum = living.of(kind);
+            *sum = sum.minus(item.sum());
+            gone.places.push((kind, second));
+            gone.sum = gone.sum.plus(item.sum());
+        }
+        gone.places.sort_unstable();
+        Ok((living, gone))
     }
 
     /// The dead at this view's instant that are not yet settled.
@@ -285,23 +332,28 @@ impl View {
         Ok((!page.more).then(keys))
     }
 
-    /// The first bucket of a width in a range that holds an item.
+    /// The first bucket of a width in a range that holds an item which is not gone.
     async fn first(
         &self,
         collection: &Collection,
-        kind: TallyKind,
+        (kind, gone): (TallyKind, &Gone),
         unit: u8,
         from: u64,
         to: u64,
     ) -> Result<Option<u64>> {
+        let width = TALLY_UNITS.get(usize::from(unit)).copied().unwrap_or(1);
         let mut scan = self.buckets(collection, kind, unit, from, to);
         loop {
             let page = self.snapshot.scan(scan.clone()).await?;
             for (key, value) in &page.rows {
                 let mut sum = Sum::default();
                 sum.add(value)?;
-                if sum.items > 0 {
-                    return Ok(bucket_of(key));
+                let Some(bucket) = bucket_of(key) else {
+                    continue;
+                };
+                let start = bucket.saturating_mul(width);
+                if sum.items > gone.between(kind, start, start.saturating_add(width)) {
+                    return Ok(Some(bucket));
                 }
             }
             match page.rows.last() {
@@ -311,11 +363,11 @@ impl View {
         }
     }
 
-    /// The first second at or after one in which a kind's items stand.
+    /// The first second at or after one in which a kind's items stand which are not gone.
     async fn first_second(
         &self,
         collection: &Collection,
-        kind: TallyKind,
+        kind: (TallyKind, &Gone),
         from: u64,
     ) -> Result<Option<u64>> {
         let [_, hour, day] = TALLY_UNITS;
@@ -362,35 +414,37 @@ impl View {
     async fn next_expiry(
         &self,
         collection: &Collection,
-        inherits: bool,
-        own: bool,
+        living: &Living,
+        gone: &Gone,
     ) -> Result<Option<Millis>> {
         let written = match collection.policy.setting {
-            Setting::OnWithDefault(life) if inherits => {
+            Setting::OnWithDefault(life) if living.written.items > 0 => {
                 let from = above(collection.policy.dead_written(self.now()));
                 let second = self
-                    .first_second(collection, TallyKind::Written, from)
+                    .first_second(collection, (TallyKind::Written, gone), from)
                     .await?;
                 second.map(|second| Secs(second).plus(life).millis())
             }
             Setting::OnWithDefault(_) | Setting::On | Setting::Off => None,
         };
         let due = match collection.policy.setting {
-            Setting::On | Setting::OnWithDefault(_) if own => {
+            Setting::On | Setting::OnWithDefault(_) if living.due.items > 0 => {
                 let from = above(collection.policy.dead_due(self.now()));
-                self.first_second(collection, TallyKind::Due, from)
+                self.first_second(collection, (TallyKind::Due, gone), from)
                     .await?
                     .map(|second| Secs(second).millis())
             }
             Setting::On | Setting::OnWithDefault(_) | Setting::Off => None,
         };
-        Ok([written, due].into_iter().flatten().min())
+        let dated = self.next_date_end(collection).await?;
+        Ok([written, due, dated].into_iter().flatten().min())
     }
 
     /// When the longest dead of the unpurged died.
     async fn oldest(&self, collection: &Collection, settled: Settled) -> Result<Option<Millis>> {
+        let all = Gone::default();
         let due = self
-            .first_second(collection, TallyKind::Due, above(settled.due))
+            .first_second(collection, (TallyKind::Due, &all), above(settled.due))
             .await?;
         let due = due.filter(|second| {
             collection
@@ -399,7 +453,11 @@ impl View {
                 .is_some_and(|dead| Secs(*second) <= dead)
         });
         let written = self
-            .first_second(collection, TallyKind::Written, above(settled.written))
+            .first_second(
+                collection,
+                (TallyKind::Written, &all),
+                above(settled.written),
+            )
             .await?;
         let written = written.filter(|second| {
             collection
@@ -411,10 +469,9 @@ impl View {
             Setting::OnWithDefault(life) => written.map(|second| Secs(second).plus(life).millis()),
             Setting::Off | Setting::On => written.map(|second| Secs(second).millis()),
         };
-        Ok([written, due.map(|second| Secs(second).millis())]
-            .into_iter()
-            .flatten()
-            .min())
+        let due = due.map(|second| Secs(second).millis());
+        let dated = self.oldest_date_end(collection).await?;
+        Ok([written, due, dated].into_iter().flatten().min())
     }
 }
 

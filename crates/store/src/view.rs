@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lapsedb_kv::{AnyEngine, Engine, Scan, Snapshot, Space};
-use lapsedb_record::{DateRules, Lens, Live, Mark, Millis, Stored};
+use lapsedb_record::{Lens, Live, Mark, Millis, Stored};
 
 use crate::catalog::{Catalog, Collection, MetaRecord};
 use lapsedb_value::Value;
@@ -218,7 +218,7 @@ impl View {
     pub fn lens(&self, collection: &Collection) -> Lens {
         Lens {
             policy: collection.policy,
-            dates: DateRules::default(),
+            dates: collection.indexes.date_rules().clone(),
             now: self.now,
         }
     }

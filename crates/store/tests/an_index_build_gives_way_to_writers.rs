@@ -42,6 +42,7 @@ async fn set_generation(store: &Store, changes: u32) {
         policy: Policy::new(Setting::Off),
         mongo: None,
         history: History::default(),
+        indexes: None,
     };
     let mut change = MetaChange::default();
     change.put(

@@ -184,6 +184,7 @@ impl<'a> Bench<'a> {
             policy,
             mongo: None,
             history: History::default(),
+            indexes: None,
         }
         .into_object()
     }

@@ -54,6 +54,7 @@ async fn store() -> Store {
             policy: Policy::new(Setting::OnWithDefault(Secs(60))),
             mongo: None,
             history: History::of_new(document),
+            indexes: None,
         };
         let key = keys::meta_numbered(MetaKind::Collection, number);
         change.put(key, body.into_object());

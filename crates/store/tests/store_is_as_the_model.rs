@@ -152,6 +152,7 @@ impl<'a> Bench<'a> {
             policy,
             mongo: None,
             history: History::default(),
+            indexes: None,
         }
         .into_object()
     }

@@ -170,6 +170,7 @@ impl<'a> Bench<'a> {
             policy,
             mongo: None,
             history: self.history.clone(),
+            indexes: None,
         }
         .into_object()
     }

@@ -1,5 +1,7 @@
 //! Makes a collection.
 
+use std::sync::Arc;
+
 use lapsedb_record::Policy;
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, offer_body};
 use lapsedb_store::keys::{self, MetaKind};
@@ -50,6 +52,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
             policy,
             mongo: None,
             history: History::of_new(&definition.document),
+            indexes: None,
         };
         change.put(
             keys::meta_numbered(MetaKind::Collection, cid.0),
@@ -80,6 +83,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
                 unique_keys: definition.unique_keys,
                 policy,
                 mongo: None,
+                indexes: Arc::default(),
             };
             let value = resource::collection_value(&collection);
             let owner = Owner::database(&database);

@@ -1,5 +1,7 @@
 //! Replaces a collection's definition.
 
+use std::sync::Arc;
+
 use lapsedb_record::Secs;
 use lapsedb_store::catalog::CollectionBody;
 use lapsedb_store::keys::{self, MetaKind};
@@ -49,6 +51,7 @@ pub async fn replace(
             policy: new.policy,
             mongo: new.mongo.as_deref(),
             history: new.history.clone(),
+            indexes: Some(&new.indexes),
         };
         change.put(
             keys::meta_numbered(MetaKind::Collection, new.cid.0),
@@ -115,6 +118,7 @@ fn replaced(
         unique_keys: definition.unique_keys,
         policy,
         mongo: old.mongo.clone(),
+        indexes: Arc::clone(&old.indexes),
         history,
     }
 }

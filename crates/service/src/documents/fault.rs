@@ -111,6 +111,7 @@ pub mod code {
     pub const COMMAND_NOT_SUPPORTED: i32 = 115;
     pub const CONFLICTING_OPERATION_IN_PROGRESS: i32 = 117;
     pub const COMMAND_NOT_SUPPORTED_ON_VIEW: i32 = 166;
+    pub const CANNOT_INDEX_PARALLEL_ARRAYS: i32 = 171;
     pub const TRANSACTION_TOO_OLD: i32 = 225;
     pub const NO_SUCH_TRANSACTION: i32 = 251;
     pub const TRANSACTION_COMMITTED: i32 = 256;
@@ -119,4 +120,5 @@ pub mod code {
     pub const BSON_OBJECT_TOO_LARGE: i32 = 10_334;
     pub const DUPLICATE_KEY: i32 = 11_000;
     pub const DATABASE_DIFFER_CASE: i32 = 13_297;
+    pub const AMBIGUOUS_INDEX_PATH: i32 = 16_746;
 }

@@ -69,6 +69,7 @@ fn plan(view: &View, namespace: &Namespace, options: &Object) -> Result<MetaChan
         index_generation: FIRST_INDEX_GENERATION,
         policy: Policy::new(Setting::Off),
         mongo: Some(&kept(options)),
+        indexes: None,
     };
     change.put(
         keys::meta_numbered(MetaKind::Collection, cid.0),

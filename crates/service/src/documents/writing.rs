@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapsedb_store::{Collection, Refused, StoreError, Txn, View, Written};
+use lapsedb_store::{Collection, Duplicate, Refused, StoreError, Txn, Unindexable, View, Written};
 use lapsedb_value::{Object, Value};
 
 use crate::charge;
@@ -142,7 +142,7 @@ impl<'a> Writing<'a> {
         let put = self.txn.put(&key, id.partition(), Arc::clone(&document));
         match put.await? {
             Ok(written) => Ok(written),
-            Err(Refused::UniqueKey) => Err(taken(self.namespace, &document)),
+            Err(refused) => Err(refusal(self.namespace, refused, &document)),
         }
     }
 
@@ -203,6 +203,28 @@ impl<'a> Writing<'a> {
                 Ok(false)
             }
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The answer to a write that the store refuses.
+pub(crate) fn refusal(namespace: &Namespace, refused: Refused, document: &Object) -> Fault {
+    match refused {
+        Refused::UniqueKey => taken(namespace, document),
+        Refused::Duplicate(duplicate) => {
+            let Duplicate {
+                index,
+                pattern,
+                values,
+            } = *duplicate;
+            self::duplicate(namespace, &index, pattern, values)
+        }
+        Refused::Unindexable(why) => {
+            let code = match &why {
+                Unindexable::ParallelArrays { .. } => code::CANNOT_INDEX_PARALLEL_ARRAYS,
+                Unindexable::AmbiguousPath { .. } => code::AMBIGUOUS_INDEX_PATH,
+            };
+            Fault::new(code, why.to_string())
         }
     }
 }

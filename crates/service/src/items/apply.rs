@@ -214,10 +214,11 @@ async fn put(
                 wrote: Some(Arc::clone(&document.object)),
             })
         }
-        Err(Refused::UniqueKey) => Err(Error::new(
+        Err(Refused::UniqueKey | Refused::Duplicate(_)) => Err(Error::new(
             Kind::Conflict,
             "Unique index constraint violation.",
         )),
+        Err(Refused::Unindexable(why)) => Err(Error::new(Kind::BadRequest, why.to_string())),
     }
 }
 

@@ -140,6 +140,7 @@ mod tests {
         retry.note = Some(MetaRecord {
             lsn: 1,
             written: lapsedb_record::Secs(0),
+            at: lapsedb_record::Millis(0),
             body: note.body,
         });
         assert!(retry.executed(0).is_some() && retry.executed(99).is_some());

@@ -61,6 +61,7 @@ impl Home {
             policy,
             mongo: None,
             history,
+            indexes: None,
         };
         let mut change = MetaChange::default();
         change.put(

@@ -6,6 +6,7 @@ mod bson_key_tests;
 pub(crate) mod build;
 pub mod composite;
 pub mod encode;
+pub mod named;
 pub mod order;
 pub mod policy;
 pub mod scan;

@@ -5,6 +5,7 @@ use lapsedb_kv::{Scan, Snapshot, Space, prefix_end};
 use lapsedb_record::{Live, Mark, Stored};
 
 use super::encode::PathId;
+use super::named::NamedIndex;
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey};
@@ -99,6 +100,23 @@ impl EntrySpan {
             space: Space::Index,
             from: keys::index_stem(collection, path, from),
             to: keys::index_stem(collection, path, to),
+        }
+    }
+
+    /// The entries of a named index whose parts lie between two beginnings, both inclusive: with empty ones, all of them.
+    /// A beginning is made of [`super::bson_key::prefix`] of one part after the other.
+    #[must_use]
+    pub fn named(
+        collection: &Collection,
+        index: &NamedIndex,
+        low: &[u8],
+        high: &[u8],
+    ) -> EntrySpan {
+        let stem = keys::named_stem(collection.cid, index.number);
+        EntrySpan {
+            space: Space::Index,
+            from: [stem.as_slice(), low].concat(),
+            to: prefix_end(&[stem.as_slice(), high].concat()),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::catalog::{Collection, CollectionBody};
 use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::versions::event::{self, Place};
-use crate::versions::history::{History, policy_retention};
+use crate::versions::history::policy_retention;
 use crate::versions::state::{self, ORDINAL_END, State, Told};
 use crate::view::View;
 use crate::{MetaChange, Store, meta_value};
@@ -45,20 +45,9 @@ impl MetaChange {
 impl Collection {
     /// Its record, written again with another history, so that its definition keeps its etag.
     fn rewritten(&self, kept: bool) -> CollectionBody<'_> {
-        CollectionBody {
-            cid: self.cid,
-            database: self.database,
-            id: &self.id,
-            document: self.document.clone(),
-            index_generation: self.index_generation,
-            policy: self.policy,
-            mongo: self.mongo.as_deref(),
-            history: History {
-                kept,
-                shown: Some((self.lsn, self.written)),
-                ..self.history.clone()
-            },
-        }
+        let mut body = self.body();
+        body.history.kept = kept;
+        body
     }
 }
 

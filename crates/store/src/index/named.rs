@@ -1,0 +1,236 @@
+//! Indexes that clients make one by one and call by name: in the order of BSON, over dotted paths.
+//!
+//! Such an index may be unique, sparse or partial, and it may end documents by their dates. Where its entries lie and under
+//! which numbers documents keep their dates is decided here; what a definition may say, the service has checked.
+
+pub mod build;
+pub mod change;
+pub mod keys;
+mod stored;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use lapsedb_record::{DateRule, DateRules, Secs};
+use lapsedb_value::{Object, Str, Value};
+
+pub use stored::parts;
+
+/// Whether a document is one that a partial index holds.
+pub type DocumentFilter = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
+
+/// Makes a filter of its expression. The service gives it to the store, which knows no query language.
+pub type FilterCompiler = Arc<dyn Fn(&Object) -> Result<DocumentFilter, String> + Send + Sync>;
+
+/// How a field of an index is kept.
+#[derive(Clone, Debug)]
+pub enum PartKind {
+    /// From the least value to the greatest.
+    Ascending,
+    /// From the greatest value to the least.
+    Descending,
+    /// For equality alone. Its entries are those of an ascending field.
+    Hashed,
+    /// A kind that has no entries here, such as `text`: kept as the client gave it.
+    Other(Value),
+}
+
+/// A field of an index.
+#[derive(Clone, Debug)]
+pub struct IndexPart {
+    /// Its dotted path.
+    pub path: Str,
+    /// How it is kept.
+    pub kind: PartKind,
+}
+
+/// The filter of a partial index.
+#[derive(Clone)]
+pub struct PartialFilter {
+    /// As the client gave it.
+    pub expression: Object,
+    matches: DocumentFilter,
+}
+
+impl fmt::Debug for PartialFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.expression.fmt(f)
+    }
+}
+
+/// What a client says of an index.
+#[derive(Clone, Debug, Default)]
+pub struct IndexDefinition {
+    /// Its name, unlike that of every other in the collection.
+    pub name: Str,
+    /// Its fields; one at least.
+    pub parts: Vec<IndexPart>,
+    /// Whether two living documents may not have the same values.
+    pub unique: bool,
+    /// Whether documents without any of the fields are left out.
+    pub sparse: bool,
+    /// Whether queries pass it over.
+    pub hidden: bool,
+    /// The expression of a partial index.
+    pub filter: Option<Object>,
+    /// How long a document lives after its date, if the index ends documents.
+    pub expire_after: Option<Secs>,
+    /// Other options, such as a collation, as the client gave them.
+    pub options: Object,
+}
+
+/// An index of a collection.
+#[derive(Clone, Debug)]
+pub struct NamedIndex {
+    /// Its number in the collection: never used twice, so what an older one has left is never taken for its own.
+    pub number: u32,
+    /// See [`IndexDefinition::name`].
+    pub name: Str,
+    /// See [`IndexDefinition::parts`].
+    pub parts: Vec<IndexPart>,
+    /// See [`IndexDefinition::unique`]. Writers obey it from the beginning of the build on.
+    pub unique: bool,
+    /// See [`IndexDefinition::sparse`].
+    pub sparse: bool,
+    /// See [`IndexDefinition::hidden`].
+    pub hidden: bool,
+    /// The filter of a partial index.
+    pub filter: Option<PartialFilter>,
+    /// See [`IndexDefinition::expire_after`].
+    pub expire_after: Option<Secs>,
+    /// See [`IndexDefinition::options`].
+    pub options: Object,
+    /// Whether every living document has its entries, so that queries may rely on them.
+    pub whole: bool,
+    /// Whether every living document keeps its date, so that the index ends documents.
+    pub dates_whole: bool,
+    /// The numbers under which documents keep their dates for this index. New ones use the last; see `0009-dated-documents.md`.
+    pub dates: Vec<u32>,
+}
+
+/// All named indexes of a collection, and what is left of those that are gone.
+#[derive(Clone, Debug, Default)]
+pub struct NamedIndexes {
+    all: Vec<NamedIndex>,
+    /// By number of dates: up to which date documents are dead whatever the index says now.
+    buried: BTreeMap<u32, i64>,
+    /// Burials that the next commit will date: by number, how long before the commit they lie, in milliseconds.
+    burying: BTreeMap<u32, i64>,
+    /// Numbers of indexes whose entries are being removed.
+    dropped: Vec<u32>,
+    /// The next free number.
+    next: u32,
+    rules: DateRules,
+}
+
+impl NamedIndex {
+    /// Whether documents have entries in it at all.
+    #[must_use]
+    pub fn has_entries(&self) -> bool {
+        let kept = |part: &IndexPart| match part.kind {
+            PartKind::Ascending | PartKind::Descending | PartKind::Hashed => true,
+            PartKind::Other(_) => false,
+        };
+        self.parts.iter().all(kept)
+    }
+
+    /// Whether queries may use it now.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.whole && !self.hidden && self.has_entries()
+    }
+
+    /// Whether it still has to be built for documents that were there before it.
+    #[must_use]
+    pub const fn is_unfinished(&self) -> bool {
+        !self.whole || (self.expire_after.is_some() && !self.dates_whole)
+    }
+
+    /// Whether it holds documents like this one, whatever values they have.
+    #[must_use]
+    pub fn covers(&self, document: &Object) -> bool {
+        self.filter
+            .as_ref()
+            .is_none_or(|filter| (filter.matches)(document))
+    }
+
+    /// Its fields with their directions or kinds, as clients see them.
+    #[must_use]
+    pub fn pattern(&self) -> Object {
+        let mut pattern = Object::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let kind = match &part.kind {
+                PartKind::Ascending => Value::Int32(1),
+                PartKind::Descending => Value::Int32(-1),
+                PartKind::Hashed => Value::from("hashed"),
+                PartKind::Other(kind) => kind.clone(),
+            };
+            pattern.push(part.path.as_str(), kind);
+        }
+        pattern
+    }
+}
+
+impl NamedIndexes {
+    /// All indexes, in the order they were made.
+    #[must_use]
+    pub fn all(&self) -> &[NamedIndex] {
+        &self.all
+    }
+
+    /// An index by name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&NamedIndex> {
+        self.all.iter().find(|index| index.name == name)
+    }
+
+    /// An index by number.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Option<&NamedIndex> {
+        self.all.iter().find(|index| index.number == number)
+    }
+
+    /// Whether there is nothing to keep of them: no index, no burial, no number used.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.next == 0
+    }
+
+    /// What the collection says of its documents' dates.
+    #[must_use]
+    pub const fn date_rules(&self) -> &DateRules {
+        &self.rules
+    }
+
+    /// Whether an index still has to be built, or the entries of one that is gone removed.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        !self.dropped.is_empty() || self.all.iter().any(NamedIndex::is_unfinished)
+    }
+
+    /// Makes the rules of what is known; to be done after every change.
+    fn rule(&mut self) {
+        let mut rules = Vec::new();
+        for index in &self.all {
+            let life = index.expire_after.filter(|_| index.dates_whole);
+            for number in &index.dates {
+                rules.push(DateRule {
+                    number: *number,
+                    life,
+                    buried: self.buried.get(number).copied(),
+                });
+            }
+        }
+        for (number, date) in &self.buried {
+            if !rules.iter().any(|rule| rule.number == *number) {
+                rules.push(DateRule {
+                    number: *number,
+                    life: None,
+                    buried: Some(*date),
+                });
+            }
+        }
+        self.rules = DateRules::new(rules);
+    }
+}

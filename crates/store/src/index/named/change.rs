@@ -1,0 +1,273 @@
+//! Makes, changes and drops named indexes. Every change is one commit of the collection's record, which all writers check.
+
+use lapsedb_kv::{Batch, Engine, Space, prefix_end};
+use lapsedb_record::Secs;
+
+use super::{IndexDefinition, NamedIndex, NamedIndexes, PartialFilter};
+use crate::catalog::Collection;
+use crate::error::{Result, StoreError};
+use crate::keys::{self, CollectionId, MetaKind};
+use crate::view::View;
+use crate::{MetaChange, MetaDone, Store};
+
+/// The most numbers that lengthening an index's life may leave behind before old ones have to be purged.
+pub const DATE_NUMBERS_MAX: usize = 64;
+
+impl Store {
+    /// Adds an index to a collection and says its number. Writers obey it at once; queries and expiry have to wait until
+    /// [`Store::build_named_index`] has been through the documents that were there before.
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`] when the catalog has changed; otherwise when the filter cannot be read or the engine fails.
+    pub async fn create_named_index(
+        &self,
+        view: &View,
+        collection: &Collection,
+        definition: IndexDefinition,
+    ) -> Result<u32> {
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        let number = indexes.take_number();
+        let filter = match &definition.filter {
+            Some(expression) => Some(PartialFilter::compile(expression, self.filters())?),
+            None => None,
+        };
+        let dates = match definition.expire_after {
+            Some(_) => vec![indexes.take_number()],
+            None => Vec::new(),
+        };
+        indexes.all.push(NamedIndex {
+            number,
+            name: definition.name,
+            parts: definition.parts,
+            unique: definition.unique,
+            sparse: definition.sparse,
+            hidden: definition.hidden,
+            filter,
+            expire_after: definition.expire_after,
+            options: definition.options,
+            whole: false,
+            dates_whole: false,
+            dates,
+        });
+        self.change_indexes(view, collection, &indexes).await?;
+        Ok(number)
+    }
+
+    /// Drops an index. What it had ended stays so; everything else lives on. Says whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`] when the catalog has changed; otherwise when the engine fails.
+    pub async fn drop_named_index(
+        &self,
+        view: &View,
+        collection: &Collection,
+        number: u32,
+    ) -> Result<bool> {
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        let Some(at) = indexes.all.iter().position(|index| index.number == number) else {
+            return Ok(false);
+        };
+        let index = indexes.all.remove(at);
+        indexes.bury(&index);
+        indexes.dropped.push(number);
+        self.change_indexes(view, collection, &indexes).await?;
+        self.sweep_indexes(collection.cid).await?;
+        Ok(true)
+    }
+
+    /// Changes how long documents live after their dates. What had ended stays so. An index that ended nothing before has
+    /// to be built again for it, see [`NamedIndex::is_unfinished`].
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`] when the catalog has changed; otherwise when the engine fails.
+    pub async fn set_expire_after(
+        &self,
+        view: &View,
+        collection: &Collection,
+        number: u32,
+        life: Secs,
+    ) -> Result<()> {
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        let Some(mut index) = indexes.numbered(number).cloned() else {
+            return Ok(());
+        };
+        match index.expire_after {
+            None => index.dates = vec![indexes.take_number()],
+            // What was dead by the longer life is dead by the shorter one too.
+            Some(old) if life <= old || !index.dates_whole => {}
+            Some(_) => {
+                if index.dates.len() >= DATE_NUMBERS_MAX {
+                    return Err(StoreError::Engine(format!(
+                        "the index `{}` was changed {DATE_NUMBERS_MAX} times; what it had ended must be purged first",
+                        index.name
+                    )));
+                }
+                indexes.bury(&index);
+                index.dates.push(indexes.take_number());
+            }
+        }
+        index.expire_after = Some(life);
+        indexes.replace(index);
+        self.change_indexes(view, collection, &indexes).await?;
+        Ok(())
+    }
+
+    /// Hides an index from queries, or shows it again. It stays unique and goes on ending documents.
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`] when the catalog has changed; otherwise when the engine fails.
+    pub async fn set_hidden(
+        &self,
+        view: &View,
+        collection: &Collection,
+        number: u32,
+        hidden: bool,
+    ) -> Result<()> {
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        if let Some(index) = indexes.numbered(number).cloned() {
+            indexes.replace(NamedIndex { hidden, ..index });
+            self.change_indexes(view, collection, &indexes).await?;
+        }
+        Ok(())
+    }
+
+    /// Says that an index has been built.
+    pub(super) async fn finish_index(
+        &self,
+        view: &View,
+        collection: &Collection,
+        index: &NamedIndex,
+    ) -> Result<()> {
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        indexes.replace(NamedIndex {
+            whole: true,
+            dates_whole: index.expire_after.is_some(),
+            ..index.clone()
+        });
+        self.change_indexes(view, collection, &indexes).await?;
+        Ok(())
+    }
+
+    /// Forgets the burials under which nothing lies any more, and the numbers that no document has.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub(crate) async fn forget_burials(&self, view: &View, collection: &Collection) -> Result<()> {
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        for (number, date) in &collection.indexes.buried {
+            if view.dates_are_empty(collection.cid, *number, *date).await? {
+                indexes.buried.remove(number);
+            }
+        }
+        for index in &mut indexes.all {
+            let Some((current, older)) = index.dates.split_last() else {
+                continue;
+            };
+            let mut kept = Vec::with_capacity(index.dates.len());
+            for number in older {
+                if !view
+                    .dates_are_empty(collection.cid, *number, i64::MAX)
+                    .await?
+                {
+                    kept.push(*number);
+                }
+            }
+            kept.push(*current);
+            index.dates = kept;
+        }
+        let numbers = |indexes: &NamedIndexes| -> usize {
+            indexes.all.iter().map(|index| index.dates.len()).sum()
+        };
+        if indexes.buried.len() == collection.indexes.buried.len()
+            && numbers(&indexes) == numbers(&collection.indexes)
+        {
+            return Ok(());
+        }
+        match self.change_indexes(view, collection, &indexes).await {
+            // It will be seen again.
+            Ok(_) | Err(StoreError::Retry) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes what indexes that are gone have left.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn sweep_indexes(&self, cid: CollectionId) -> Result<()> {
+        let view = self.view().await?;
+        let Some(collection) = view.catalog().collection_numbered(cid) else {
+            return Ok(());
+        };
+        // Whoever wrote by the older record has committed before it was replaced, or never will.
+        for number in &collection.indexes.dropped {
+            let stem = keys::named_stem(cid, *number);
+            let unique = keys::named_unique_prefix(cid, *number);
+            for (space, prefix) in [(Space::Index, stem), (Space::Unique, unique)] {
+                let end = prefix_end(&prefix);
+                self.engine().drop_range(space, &prefix, &end).await?;
+            }
+            let mut batch = Batch::new();
+            batch.delete(Space::Meta, keys::multikey(cid, *number));
+            self.engine().commit(batch).await?;
+        }
+        if collection.indexes.dropped.is_empty() {
+            return Ok(());
+        }
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        indexes.dropped.clear();
+        match self.change_indexes(&view, collection, &indexes).await {
+            // It will be done again.
+            Ok(_) | Err(StoreError::Retry) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn change_indexes(
+        &self,
+        view: &View,
+        collection: &Collection,
+        indexes: &NamedIndexes,
+    ) -> Result<MetaDone> {
+        let mut body = collection.body();
+        body.indexes = Some(indexes);
+        let mut change = MetaChange::default();
+        if !indexes.burying.is_empty() {
+            change.hold_readers();
+            // The buried get their grace from this moment on.
+            body.history.shown = None;
+        }
+        change.put(
+            keys::meta_numbered(MetaKind::Collection, collection.cid.0),
+            body.into_object(),
+        );
+        self.change_catalog(view, change).await
+    }
+}
+
+impl NamedIndexes {
+    fn take_number(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+
+    /// Buries what an index has ended by the time of the next commit.
+    fn bury(&mut self, index: &NamedIndex) {
+        let Some(life) = index.expire_after.filter(|_| index.dates_whole) else {
+            return;
+        };
+        let life = i64::try_from(life.millis().0).unwrap_or(i64::MAX);
+        for number in &index.dates {
+            self.burying.insert(*number, life);
+        }
+    }
+
+    fn replace(&mut self, index: NamedIndex) {
+        for old in &mut self.all {
+            if old.number == index.number {
+                *old = index;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! What a document has in a named index: its entries, its unique values, its earliest date.
+//!
+//! An array gives one key for each of its elements; fields below the same array go through it together. Two arrays side by
+//! side would give every pair, and are refused.
+
+use lapsedb_record::{Dated, Dates};
+use lapsedb_value::{Object, Str, Value};
+
+use super::{IndexPart, NamedIndex, PartKind};
+use crate::catalog::Collection;
+use crate::index::bson_key::{self, Part};
+use crate::keys;
+
+/// Why a document cannot stand in an index.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unindexable {
+    /// Two of its fields are arrays.
+    #[error("cannot index parallel arrays [{other}] [{one}]")]
+    ParallelArrays {
+        /// The index's name.
+        index: Str,
+        /// The path of one.
+        one: Str,
+        /// The path of the other.
+        other: Str,
+    },
+    #[error(
+        "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), path: '{path}'"
+    )]
+    /// A number in a path names both an element of an array and a member of its elements.
+    AmbiguousPath {
+        /// The index's name.
+        index: Str,
+        /// The path.
+        path: Str,
+    },
+}
+
+/// What a document has in all named indexes of its collection.
+#[derive(Debug, Default)]
+pub(crate) struct NamedTerms {
+    /// Keys of index entries without their ordinal.
+    pub(crate) stems: Vec<Vec<u8>>,
+    /// Keys of unique values, each with the number of its index.
+    pub(crate) unique: Vec<(Vec<u8>, u32)>,
+    /// The earliest date under each index that ends documents.
+    pub(crate) dates: Dates,
+    /// Numbers of the indexes in which an array has made several keys, or could have.
+    pub(crate) multikey: Vec<u32>,
+}
+
+/// The keys of a document in one index, before they become bytes.
+pub(crate) struct IndexKeys<'a> {
+    /// One value for each field; each list is one key.
+    tuples: Vec<Vec<Part<'a>>>,
+    /// Whether an array was met.
+    multikey: bool,
+}
+
+/// What a document has in the indexes of its collection.
+///
+/// # Errors
+/// When it cannot stand in one of them.
+pub(crate) fn terms(collection: &Collection, document: &Object) -> Result<NamedTerms, Unindexable> {
+    let mut terms = NamedTerms::default();
+    for index in collection.indexes.all() {
+        let keys = index_keys(index, document)?;
+        terms.add(collection, index, &keys);
+    }
+    Ok(terms)
+}
+
+/// The same of a document that is stored already: in an index that it cannot stand in, it has nothing.
+pub(crate) fn stored_terms(collection: &Collection, document: &Object) -> NamedTerms {
+    let mut terms = NamedTerms::default();
+    for index in collection.indexes.all() {
+        if let Ok(keys) = index_keys(index, document) {
+            terms.add(collection, index, &keys);
+        }
+    }
+    terms
+}
+
+/// What a document has in one index.
+///
+/// # Errors
+/// When it cannot stand in it.
+pub(crate) fn terms_in(
+    collection: &Collection,
+    index: &NamedIndex,
+    document: &Object,
+) -> Result<NamedTerms, Unindexable> {
+    let mut terms = NamedTerms::default();
+    terms.add(collection, index, &index_keys(index, document)?);
+    Ok(terms)
+}
+
+/// The values of a document under the fields of a unique index, where they have this key.
+pub(crate) fn values_at(
+    collection: &Collection,
+    index: &NamedIndex,
+    document: &Object,
+    key: &[u8],
+) -> Object {
+    let mut values = Object::with_capacity(index.parts.len());
+    let Ok(keys) = index_keys(index, document) else {
+        return values;
+    };
+    let same = |tuple: &&Vec<Part<'_>>| unique_key(collection, index, tuple) == key;
+    for (part, value) in index
+        .parts
+        .iter()
+        .zip(keys.tuples.iter().find(same).into_iter().flatten())
+    {
+        let value = match value {
+            Part::Missing => Value::Null,
+            Part::Empty => Value::Undefined,
+            Part::Value(value) => Value::clone(value),
+        };
+        values.push(part.path.as_str(), value);
+    }
+    values
+}
+
+impl NamedTerms {
+    fn add(&mut self, collection: &Collection, index: &NamedIndex, keys: &IndexKeys<'_>) {
+        if index.has_entries() {
+            let stem = |tuple: &Vec<Part<'_>>| {
+                let mut stem = keys::named_stem(collection.cid, index.number);
+                for (part, value) in index.parts.iter().zip(tuple) {
+                    let descending = matches!(part.kind, PartKind::Descending);
+                    bson_key::push_part(*value, descending, &mut stem);
+                }
+                stem
+            };
+            self.stems.extend(keys.tuples.iter().map(stem));
+            if keys.multikey {
+                self.multikey.push(index.number);
+            }
+        }
+        if index.unique {
+            let mut unique: Vec<_> = keys
+                .tuples
+                .iter()
+                .map(|tuple| (unique_key(collection, index, tuple), index.number))
+                .collect();
+            unique.sort_unstable();
+            unique.dedup();
+            self.unique.append(&mut unique);
+        }
+        if index.expire_after.is_some()
+            && let (Some(number), Some(at)) = (index.dates.last(), keys.earliest_date())
+        {
+            let number = *number;
+            self.dates.push(Dated { number, at });
+        }
+    }
+}
+
+impl IndexKeys<'_> {
+    /// The earliest date among the values; what is no date is passed over.
+    fn earliest_date(&self) -> Option<i64> {
+        let dates = self.tuples.iter().flatten().filter_map(|part| match part {
+            Part::Value(Value::Date(at)) => Some(*at),
+            Part::Value(_) | Part::Missing | Part::Empty => None,
+        });
+        dates.min()
+    }
+}
+
+fn unique_key(collection: &Collection, index: &NamedIndex, tuple: &[Part<'_>]) -> Vec<u8> {
+    let mut values = Vec::new();
+    for value in tuple {
+        bson_key::push_whole(*value, &mut values);
+    }
+    keys::named_unique(collection.cid, index.number, &values)
+}
+
+/// The keys of a document in an index.
+fn index_keys<'a>(index: &NamedIndex, document: &'a Object) -> Result<IndexKeys<'a>, Unindexable> {
+    let mut walk = Expansion {
+        index,
+        keys: IndexKeys {
+            tuples: Vec::new(),
+            multikey: false,
+        },
+    };
+    if index.covers(document) {
+        let slots = index
+            .parts
+            .iter()
+            .map(|part| Slot::Open(part.path.as_str()));
+        let slots: Vec<_> = slots.collect();
+        walk.expand(slots, Some(document))?;
+    }
+    Ok(walk.keys)
+}
+
+/// How far a field has been followed.
+#[derive(Clone, Copy)]
+enum Slot<'p, 'a> {
+    /// Still this path to go, from the present object.
+    Open(&'p str),
+    /// Arrived.
+    Fixed(Part<'a>),
+}
+
+/// Where a path leads.
+enum Reached<'p, 'a> {
+    Missing,
+    Value(&'a Value),
+    /// An array, and the path that is left below its elements.
+    Array(&'a [Value], &'p str),
+}
+
+struct Expansion<'p, 'a> {
+    index: &'p NamedIndex,
+    keys: IndexKeys<'a>,
+}
+
+impl<'p, 'a> Expansion<'p, 'a> {
+    fn expand(
+        &mut self,
+        mut slots: Vec<Slot<'p, 'a>>,
+        object: Option<&'a Object>,
+    ) -> Result<(), Unindexable> {
+        let mut array: Option<(&'a [Value], usize)> = None;
+        let mut through = Vec::new();
+        for (at, slot) in slots.iter_mut().enumerate() {
+            let Slot::Open(path) = *slot else { continue };
+            *slot = match self.follow(object, path, at)? {
+                Reached::Missing => Slot::Fixed(Part::Missing),
+                Reached::Value(value) => Slot::Fixed(Part::Value(value)),
+                Reached::Array(elements, rest) => {
+                    match array {
+                        Some((other, first)) if !std::ptr::eq(other, elements) => {
+                            return Err(self.parallel(first, at));
+                        }
+                        Some(_) => {}
+                        None => array = Some((elements, at)),
+                    }
+                    through.push(at);
+                    Slot::Open(rest)
+                }
+            };
+        }
+        let Some((elements, _)) = array else {
+            self.emit(&slots);
+            return Ok(());
+        };
+        self.keys.multikey = true;
+        if elements.is_empty() {
+            return self.descend(slots, &through, Part::Empty, None);
+        }
+        for element in elements {
+            let part = Part::Value(element);
+            self.descend(slots.clone(), &through, part, element.as_object())?;
+        }
+        Ok(())
+    }
+
+    /// Goes into one element of an array.
+    fn descend(
+        &mut self,
+        mut slots: Vec<Slot<'p, 'a>>,
+        through: &[usize],
+        element: Part<'a>,
+        object: Option<&'a Object>,
+    ) -> Result<(), Unindexable> {
+        for at in through {
+            if let Some(slot @ Slot::Open("")) = slots.get_mut(*at) {
+                *slot = Slot::Fixed(element);
+            }
+        }
+        self.expand(slots, object)
+    }
+
+    fn emit(&mut self, slots: &[Slot<'p, 'a>]) {
+        let tuple: Vec<_> = slots
+            .iter()
+            .map(|slot| match slot {
+                Slot::Fixed(part) => *part,
+                Slot::Open(_) => Part::Missing,
+            })
+            .collect();
+        let absent = tuple.iter().all(|part| matches!(part, Part::Missing));
+        if !(self.index.sparse && absent) {
+            self.keys.tuples.push(tuple);
+        }
+    }
+
+    /// Follows a path to its end, or to the first array on it.
+    fn follow(
+        &self,
+        mut object: Option<&'a Object>,
+        path: &'p str,
+        at: usize,
+    ) -> Result<Reached<'p, 'a>, Unindexable> {
+        let mut path = path;
+        loop {
+            let (name, mut rest) = path.split_once('.').unwrap_or((path, ""));
+            let Some(mut value) = object.and_then(|object| object.get(name)) else {
+                return Ok(Reached::Missing);
+            };
+            while let Value::Array(elements) = value {
+                let (place, after) = rest.split_once('.').unwrap_or((rest, ""));
+                let Some(element) = element_at(elements, place) else {
+                    return Ok(Reached::Array(elements, rest));
+                };
+                if has_member(elements, place) {
+                    return Err(Unindexable::AmbiguousPath {
+                        index: self.index.name.clone(),
+                        path: self.path(at),
+                    });
+                }
+                (value, rest) = (element, after);
+            }
+            if rest.is_empty() {
+                return Ok(Reached::Value(value));
+            }
+            (object, path) = (value.as_object(), rest);
+        }
+    }
+
+    fn path(&self, at: usize) -> Str {
+        let part: Option<&IndexPart> = self.index.parts.get(at);
+        part.map(|part| part.path.clone()).unwrap_or_default()
+    }
+
+    fn parallel(&self, one: usize, other: usize) -> Unindexable {
+        Unindexable::ParallelArrays {
+            index: self.index.name.clone(),
+            one: self.path(one),
+            other: self.path(other),
+        }
+    }
+}
+
+/// The element that a step of a path names by its place.
+fn element_at<'a>(elements: &'a [Value], place: &str) -> Option<&'a Value> {
+    let plain = !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
+    if !plain || (place.len() > 1 && place.starts_with('0')) {
+        return None;
+    }
+    elements.get(place.parse::<usize>().ok()?)
+}
+
+fn has_member(elements: &[Value], name: &str) -> bool {
+    elements
+        .iter()
+        .any(|element| !element.get(name).is_undefined())
+}
