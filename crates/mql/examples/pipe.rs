@@ -6,8 +6,11 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use lapsedb_mql::collation::Collation;
+use lapsedb_mql::distinct::Distinct;
 use lapsedb_mql::expressions::Env;
 use lapsedb_mql::filter::{Filter, Options};
+use lapsedb_mql::projection::Projection;
+use lapsedb_mql::sort::Sort;
 use lapsedb_mql::update::Update;
 use lapsedb_mql::{MqlError, Result};
 use lapsedb_value::bson::{read_document, write_document};
@@ -45,6 +48,8 @@ fn main() -> io::Result<()> {
 fn answer(request: &Object) -> Result<Value> {
     match request.get("op").and_then(Value::as_str) {
         Some("filter") => filter(request),
+        Some("find") => find(request),
+        Some("distinct") => distinct(request),
         Some("update") => update(request),
         Some("upsert") => upsert(request),
         _ => Err(MqlError::bad_value("unknown op")),
@@ -127,4 +132,47 @@ fn upsert(request: &Object) -> Result<Value> {
     Ok(Value::Object(
         update.upsert(&object(request, "filter"), new_id)?,
     ))
+}
+
+/// The documents that match, in order, as the projection shows them.
+fn find(request: &Object) -> Result<Value> {
+    let options = options(request)?;
+    let filter = Filter::parse(&object(request, "filter"), &options)?;
+    let projection = Projection::parse(&object(request, "projection"), &options)?;
+    let mut documents = documents(request);
+    if let Some(Value::Object(spec)) = request.get("sort") {
+        let sort = Sort::parse(spec)?;
+        let mut matching = Vec::new();
+        for document in documents {
+            if filter.matches(&document)? {
+                matching.push(document);
+            }
+        }
+        sort.order(&mut matching)?;
+        documents = matching;
+    }
+    let mut shown = Vec::new();
+    for document in documents {
+        if let Some(found) = filter.match_with_position(&document)? {
+            shown.push(Value::Object(projection.apply(document, found, None)?));
+        }
+    }
+    Ok(Value::Array(shown))
+}
+
+/// The distinct values at a path of the documents that match.
+fn distinct(request: &Object) -> Result<Value> {
+    let options = options(request)?;
+    let filter = Filter::parse(&object(request, "filter"), &options)?;
+    let key = request
+        .get("key")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let mut distinct = Distinct::new(key, options.collation.clone());
+    for document in documents(request) {
+        if filter.matches(&document)? {
+            distinct.add(&document);
+        }
+    }
+    Ok(Value::Array(distinct.into_values()))
 }

@@ -6,10 +6,12 @@
 
 mod accumulators;
 pub mod collation;
+pub mod distinct;
 mod error;
 pub mod expressions;
 pub mod filter;
 pub mod pattern;
+pub mod projection;
 pub mod show;
 pub mod sort;
 pub mod stages;

@@ -3,10 +3,14 @@
 //! An array counts as its least element when ascending and as its greatest when descending; an empty one comes before null, and
 //! what is missing is null.
 
+mod keys;
+
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use lapsedb_value::{Object, Str, Value};
 
+use crate::collation::Collation;
 use crate::expressions::numeric::Num;
 use crate::expressions::path;
 use crate::expressions::values::compare;
@@ -19,6 +23,7 @@ const SORT_FIELDS_MAX: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Sort {
     fields: Vec<Field>,
+    collation: Option<Arc<Collation>>,
 }
 
 #[derive(Clone, Debug)]
@@ -26,15 +31,6 @@ struct Field {
     path: Str,
     steps: Vec<Str>,
     descending: bool,
-}
-
-/// A field on the way from the document to its value: where it is, and what is left of its path.
-#[derive(Clone, Copy)]
-struct Way<'v> {
-    at: &'v Value,
-    steps: &'v [Str],
-    /// Whether an array has been opened to get here, whose elements are not opened again.
-    opened: bool,
 }
 
 impl Sort {
@@ -58,7 +54,10 @@ impl Sort {
             })
         };
         let fields = spec.iter().map(field).collect::<Result<_>>()?;
-        Ok(Sort { fields })
+        Ok(Sort {
+            fields,
+            collation: None,
+        })
     }
 
     /// The fields in order, and whether each descends.
@@ -68,27 +67,43 @@ impl Sort {
             .map(|field| (field.path.as_str(), field.descending))
     }
 
-    /// What a document is ordered by, one value for each field.
+    /// The same order with text compared by a collation.
+    pub fn with_collation(mut self, collation: Option<Arc<Collation>>) -> Sort {
+        self.collation = collation;
+        self
+    }
+
+    /// What a document is ordered by, one value for each field: the first in this order of all that its arrays offer.
+    ///
+    /// Values are as they are compared, so text is folded by the collation, if there is one.
     pub fn key(&self, document: &Object) -> Result<Vec<Value>> {
+        let fold = |value: &Value| match &self.collation {
+            Some(collation) => collation.fold(value),
+            None => value.clone(),
+        };
         // An id counts as a whole, also where a stage has made it an array.
         if let [Field { path, .. }] = self.fields.as_slice()
             && path == "_id"
         {
-            return Ok(vec![document.get("_id").cloned().unwrap_or(Value::Null)]);
+            let id = document.get("_id").unwrap_or(&Value::Null);
+            return Ok(vec![fold(id)]);
         }
-        let mut ways = Vec::with_capacity(self.fields.len());
-        for field in &self.fields {
-            let (first, steps) = match field.steps.split_first() {
-                Some((first, steps)) => (first, steps),
-                None => continue,
-            };
-            ways.push(Way {
-                at: document.get(first).unwrap_or(&Value::Null),
-                steps,
-                opened: false,
-            });
+        let paths: Vec<&[Str]> = self
+            .fields
+            .iter()
+            .map(|field| field.steps.as_slice())
+            .collect();
+        let mut best: Option<Vec<Value>> = None;
+        for key in keys::keys(&paths, document)? {
+            let key: Vec<Value> = key.into_iter().map(fold).collect();
+            let better = best
+                .as_ref()
+                .is_none_or(|best| self.compare_keys(&key, best).is_lt());
+            if better {
+                best = Some(key);
+            }
         }
-        self.best(ways)
+        Ok(best.unwrap_or_default())
     }
 
     /// Orders two keys.
@@ -129,109 +144,10 @@ impl Sort {
         values.extend(keyed.into_iter().map(|(_, value)| value));
         Ok(())
     }
-
-    /// The key that comes first among those that arrays offer.
-    fn best(&self, mut ways: Vec<Way<'_>>) -> Result<Vec<Value>> {
-        let mut array: Option<&[Value]> = None;
-        for way in &mut ways {
-            way.follow();
-            let Some(elements) = way.array() else {
-                continue;
-            };
-            match array {
-                Some(other) if !std::ptr::eq(other, elements) => {
-                    return Err(MqlError::bad_value(
-                        "cannot sort with keys that are parallel arrays",
-                    ));
-                }
-                Some(_) | None => array = Some(elements),
-            }
-        }
-        let Some(elements) = array else {
-            return Ok(ways.iter().map(Way::value).collect());
-        };
-        if elements.is_empty() {
-            return Ok(ways.iter().map(Way::value_of_empty).collect());
-        }
-        let mut best: Option<Vec<Value>> = None;
-        for element in elements {
-            let inside = ways.iter().map(|way| way.into_element(element)).collect();
-            let key = self.best(inside)?;
-            let better = best
-                .as_ref()
-                .is_none_or(|best| self.compare_keys(&key, best).is_lt());
-            if better {
-                best = Some(key);
-            }
-        }
-        Ok(best.unwrap_or_default())
-    }
-}
-
-impl<'v> Way<'v> {
-    /// Goes through objects, and into arrays by number, as far as it goes without choosing an element.
-    fn follow(&mut self) {
-        while let Some((step, rest)) = self.steps.split_first() {
-            let next = match self.at {
-                Value::Object(object) => object.get(step),
-                Value::Array(elements) => match numbered(elements, step) {
-                    Some(element) => Some(element),
-                    None if self.opened => None,
-                    None => return,
-                },
-                _ => None,
-            };
-            self.opened = false;
-            match next {
-                Some(next) => (self.at, self.steps) = (next, rest),
-                None => (self.at, self.steps) = (&Value::Null, &[]),
-            }
-        }
-    }
-
-    /// The array whose elements are to be tried.
-    fn array(&self) -> Option<&'v [Value]> {
-        match self.opened {
-            true => None,
-            false => self.at.as_array(),
-        }
-    }
-
-    /// The same way from an element of its array; other ways stay where they are.
-    fn into_element(self, element: &'v Value) -> Way<'v> {
-        match self.array() {
-            Some(_) => Way {
-                at: element,
-                steps: self.steps,
-                opened: true,
-            },
-            None => self,
-        }
-    }
-
-    fn value(&self) -> Value {
-        self.at.clone()
-    }
-
-    /// The value if its array is empty: nothing at all, which comes before null, unless the path goes on.
-    fn value_of_empty(&self) -> Value {
-        match (self.array(), self.steps.is_empty()) {
-            (Some(_), true) => Value::Undefined,
-            (Some(_), false) => Value::Null,
-            (None, _) => self.value(),
-        }
-    }
-}
-
-/// The element that a step names by its number.
-fn numbered<'v>(elements: &'v [Value], step: &str) -> Option<&'v Value> {
-    let digits = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
-    let at: usize = digits.then(|| step.parse().ok()).flatten()?;
-    elements.get(at)
 }
 
 fn is_descending(direction: &Value) -> Result<bool> {
-    match Num::of(direction).map(Num::to_i64_exact) {
+    match Num::of(direction).map(|number| Some(number.to_f64() as i64)) {
         Some(Some(1)) => Ok(false),
         Some(Some(-1)) => Ok(true),
         Some(_) => Err(MqlError::new(

@@ -199,6 +199,17 @@ const CASES: &[(&str, &str, Option<&str>)] = &[
         Some(r#"{"_id":1,"b":2}"#),
     ),
     (r#"{"_id":1,"a":1}"#, r#"{"_id":1,"a":1}"#, None),
+    (
+        r#"{"_id":1,"a":1}"#,
+        r#"[{"$set":{"b":"$a"}},{"$unset":"a"}]"#,
+        Some(r#"{"_id":1,"b":1}"#),
+    ),
+    (r#"{"_id":1,"a":1}"#, r#"[{"$set":{"a":1}}]"#, None),
+    (
+        r#"{"_id":1,"o":{"x":2}}"#,
+        r#"[{"$replaceWith":"$o"}]"#,
+        Some(r#"{"_id":1,"x":2}"#),
+    ),
 ];
 
 #[test]
@@ -317,6 +328,9 @@ fn mistakes_have_the_codes_that_drivers_know() {
         (r#"{"$set":{"r.$[x]":1}}"#, 2),
         (r#"{"$set":{"$.a":1}}"#, 2),
         (r#"{"$set":{"r.$.$":1}}"#, 2),
+        (r#"[{"$set":{"_id":2}}]"#, 66),
+        (r#"[{"$match":{}}]"#, 72),
+        (r#"[{"$foo":1}]"#, 40324),
     ] {
         let refused = refusal(document, update, &[]);
         assert_eq!(refused.code, code, "{update}: {}", refused.message);

@@ -132,7 +132,8 @@ impl Filter {
                 | Node::Not(_)
                 | Node::Never
                 | Node::Expr(_)
-                | Node::Sample(_) => {}
+                | Node::Sample(_)
+                | Node::Schema(_) => {}
             }
         }
         None
@@ -169,7 +170,7 @@ fn collect(node: &Node, prefix: &str, path: &str, found: &mut Vec<Vec<Interval>>
         }
         Node::Or(parts) => found.extend(of_branches(parts, prefix, path)),
         Node::Never => found.push(Vec::new()),
-        Node::Nor(_) | Node::Not(_) | Node::Expr(_) | Node::Sample(_) => {}
+        Node::Nor(_) | Node::Not(_) | Node::Expr(_) | Node::Sample(_) | Node::Schema(_) => {}
     }
 }
 
@@ -199,7 +200,9 @@ fn of_test(test: &Test) -> Option<Vec<Interval>> {
         | Test::Exists
         | Test::Modulo(_)
         | Test::Size(_)
-        | Test::Bits(_) => None,
+        | Test::Bits(_)
+        | Test::Geo(_)
+        | Test::Near(_) => None,
     }
 }
 
@@ -209,7 +212,12 @@ fn values(node: &Node, found: &mut Vec<Vec<Interval>>) {
         Node::And(parts) => parts.iter().for_each(|part| values(part, found)),
         Node::Field { test, .. } => found.extend(of_test(test)),
         Node::Never => found.push(Vec::new()),
-        Node::Or(_) | Node::Nor(_) | Node::Not(_) | Node::Expr(_) | Node::Sample(_) => {}
+        Node::Or(_)
+        | Node::Nor(_)
+        | Node::Not(_)
+        | Node::Expr(_)
+        | Node::Sample(_)
+        | Node::Schema(_) => {}
     }
 }
 

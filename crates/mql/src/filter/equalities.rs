@@ -137,6 +137,7 @@ fn paths<'a>(node: &'a Node, found: &mut Vec<(&'a str, &'a Value)>) {
         | Node::Not(_)
         | Node::Never
         | Node::Expr(_)
-        | Node::Sample(_) => {}
+        | Node::Sample(_)
+        | Node::Schema(_) => {}
     }
 }

@@ -2,11 +2,13 @@
 
 mod bounds;
 mod equalities;
+pub mod geo;
 pub(crate) mod node;
 pub(crate) mod operators;
 pub(crate) mod parse;
 pub(crate) mod path;
 mod pathless;
+mod schema;
 
 use std::sync::Arc;
 
@@ -83,6 +85,22 @@ impl Filter {
                 position: run.position,
             })),
         }
+    }
+
+    /// The field whose distance the filter sorts by, and how to measure it: `$near` and `$nearSphere`.
+    pub fn near(&self) -> Option<(&FieldPath, &geo::Near)> {
+        let mut parts = vec![&self.root];
+        while let Some(node) = parts.pop() {
+            match node {
+                Node::And(inner) => parts.extend(inner),
+                Node::Field {
+                    path,
+                    test: operators::Test::Near(near),
+                } => return Some((path, near)),
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Whether the filter holds for a document whose only member is the value under that name.

@@ -5,6 +5,7 @@ use lapsedb_value::{Object, Value};
 use super::operators::Test;
 use super::path::{FieldPath, Holder, Walk};
 use super::pathless::Expression;
+use super::schema::Schema;
 use crate::MqlError;
 use crate::expressions::Env;
 
@@ -26,6 +27,8 @@ pub(crate) enum Node {
     Expr(Expression),
     /// `$sampleRate`.
     Sample(f64),
+    /// `$jsonSchema`.
+    Schema(Box<Schema>),
 }
 
 /// One run of a filter over one document.
@@ -64,6 +67,7 @@ impl Node {
             Node::Field { path, test } => field_matches(path, test, holder, run),
             Node::Expr(expression) => expression.is_true(run),
             Node::Sample(rate) => run.env.random() < *rate,
+            Node::Schema(schema) => schema.matches(run.root),
         }
     }
 
@@ -76,8 +80,8 @@ impl Node {
             Node::Not(part) => !part.matches_value(value, run),
             Node::Field { test, .. } => test.matches(value, run),
             Node::Never => false,
-            // The parser lets neither into an element.
-            Node::Expr(_) | Node::Sample(_) => false,
+            // The parser lets none of them into an element.
+            Node::Expr(_) | Node::Sample(_) | Node::Schema(_) => false,
         }
     }
 }

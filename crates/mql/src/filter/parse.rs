@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lapsedb_value::{Object, Value};
 
 use super::Options;
+use super::geo::{GeoTest, Near};
 use super::node::Node;
 use super::operators::Test;
 use super::operators::bits::{Bits, Quantity};
@@ -17,6 +18,7 @@ use super::operators::size::Size;
 use super::operators::type_is::TypeIs;
 use super::path::FieldPath;
 use super::pathless::{self, Expression};
+use super::schema::Schema;
 use crate::expressions::Expr;
 use crate::values::is_true;
 use crate::{MqlError, Result};
@@ -90,6 +92,7 @@ impl<'a> Parser<'a> {
                 parts.push(Node::Expr(Expression(Arc::new(expr))));
             }
             "$sampleRate" => parts.push(Node::Sample(pathless::sample_rate(value)?)),
+            "$jsonSchema" => parts.push(Node::Schema(Box::new(Schema::parse(value)?))),
             "$alwaysFalse" => parts.push(Node::Never),
             "$alwaysTrue" => {}
             "$text" => return Err(MqlError::new(27, "text index required for $text query")),
@@ -157,6 +160,12 @@ impl<'a> Parser<'a> {
                 "$options" => {
                     RegexTest::parse_members(operators.get("$regex"), Some(argument))?;
                 }
+                "$near" | "$nearSphere" | "$geoNear" => {
+                    let near = Near::parse(operator, argument, operators)?;
+                    parts.push(field(name, Test::Near(near)));
+                }
+                "$minDistance" | "$maxDistance"
+                    if operators.keys().any(|name| name.starts_with("$near")) => {}
                 _ => parts.push(self.operator(name, operator, argument)?),
             }
         }
@@ -194,6 +203,10 @@ impl<'a> Parser<'a> {
             "$bitsAllClear" => bits(name, operator, Quantity::AllClear, argument)?,
             "$bitsAnySet" => bits(name, operator, Quantity::AnySet, argument)?,
             "$bitsAnyClear" => bits(name, operator, Quantity::AnyClear, argument)?,
+            "$geoWithin" | "$within" => {
+                field(name, Test::Geo(Box::new(GeoTest::within(argument)?)))
+            }
+            "$geoIntersects" => field(name, Test::Geo(Box::new(GeoTest::intersects(argument)?))),
             _ => {
                 return Err(MqlError::bad_value(format!("unknown operator: {operator}")));
             }

@@ -33,7 +33,7 @@ mod unwind;
 
 mod chain;
 mod pipeline;
-mod shape;
+pub(crate) mod shape;
 
 pub use chain::{Flow, Foreign, NoForeign, STAGE_BYTES_MAX, Wait};
 pub use merge::{Merge, WhenMatched, WhenNotMatched};

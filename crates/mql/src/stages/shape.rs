@@ -8,7 +8,7 @@ use crate::{MqlError, Result};
 
 /// What happens to fields that a shape does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
+pub(crate) enum Policy {
     /// They are dropped: `$project` that includes.
     Include,
     /// They stay, and named ones go: `$project` that excludes, `$unset`.
@@ -42,7 +42,7 @@ enum Child {
 }
 
 /// What a leaf of a `$project` says.
-enum Leaf {
+pub(crate) enum Leaf {
     Include,
     Exclude,
     Compute(Expr),
@@ -65,7 +65,7 @@ const IN_ADD_FIELDS: Collision = Collision {
 };
 
 /// A leaf with the names that lead to it.
-type Named = (Vec<Str>, Leaf);
+pub(crate) type Named = (Vec<Str>, Leaf);
 
 impl Shape {
     /// Reads the argument of `$project`.
@@ -78,7 +78,11 @@ impl Shape {
         }
         let mut leaves = Vec::new();
         read_project(spec, &[], names, &mut leaves)?;
-        let policy = policy_of(&leaves);
+        Shape::of_leaves(policy_of(&leaves), leaves)
+    }
+
+    /// A shape from leaves whose kind is settled, as `find` reads them.
+    pub(crate) fn of_leaves(policy: Policy, leaves: Vec<Named>) -> Result<Shape> {
         let mut shape = Shape::empty(policy);
         for (steps, leaf) in leaves {
             let is_id = steps.len() == 1 && steps.first().is_some_and(|step| step == "_id");
@@ -392,7 +396,7 @@ fn read_project(
 }
 
 /// In `$project` an unknown operator has a code of its own.
-fn parse_expr(value: &Value, names: &Names) -> Result<Expr> {
+pub(crate) fn parse_expr(value: &Value, names: &Names) -> Result<Expr> {
     Expr::parse(value, names).map_err(|error| {
         match (
             error.code,
@@ -404,14 +408,14 @@ fn parse_expr(value: &Value, names: &Names) -> Result<Expr> {
     })
 }
 
-fn flag(truth: bool) -> Leaf {
+pub(crate) fn flag(truth: bool) -> Leaf {
     match truth {
         true => Leaf::Include,
         false => Leaf::Exclude,
     }
 }
 
-fn is_expression(object: &Object) -> bool {
+pub(crate) fn is_expression(object: &Object) -> bool {
     object.len() == 1 && object.keys().next().is_some_and(|key| key.starts_with('$'))
 }
 

@@ -4,6 +4,7 @@ mod apply;
 mod array_filters;
 mod describe;
 mod modifiers;
+mod pipeline;
 mod replace;
 mod tree;
 mod upsert;
@@ -17,6 +18,7 @@ pub use upsert::check_id;
 use crate::expressions::Env;
 use crate::filter::{Match, Options};
 use crate::show::{show_object, show_value};
+use crate::stages::Pipeline;
 use crate::{MqlError, Result};
 use apply::{Apply, apply_tree};
 use array_filters::ArrayFilters;
@@ -34,6 +36,7 @@ pub struct Update {
 enum Kind {
     Replacement(Object),
     Operators { tree: Tree, filters: ArrayFilters },
+    Pipeline(Pipeline),
 }
 
 /// A document after an update.
@@ -48,7 +51,7 @@ pub struct Updated {
 }
 
 impl Update {
-    /// Reads a replacement, or operators with their array filters.
+    /// Reads a replacement, operators with their array filters, or a pipeline.
     pub fn parse(update: &Value, array_filters: &[Object], options: &Options) -> Result<Update> {
         let kind = match update {
             Value::Object(document) if is_operators(document) => {
@@ -60,6 +63,12 @@ impl Update {
                 ));
             }
             Value::Object(document) => Kind::Replacement(document.clone()),
+            Value::Array(_) if !array_filters.is_empty() => {
+                return Err(MqlError::failed_to_parse(
+                    "arrayFilters may not be specified for pipeline-style updates",
+                ));
+            }
+            Value::Array(stages) => Kind::Pipeline(Pipeline::parse_update(stages, options)?),
             other => {
                 return Err(MqlError::failed_to_parse(format!(
                     "Update argument must be either an object or an array, not {}",
@@ -77,7 +86,7 @@ impl Update {
     pub fn is_replacement(&self) -> bool {
         match &self.kind {
             Kind::Replacement(_) => true,
-            Kind::Operators { .. } => false,
+            Kind::Operators { .. } | Kind::Pipeline(_) => false,
         }
     }
 
@@ -86,6 +95,7 @@ impl Update {
         let env = &self.options.env;
         match &self.kind {
             Kind::Replacement(replacement) => replace::apply(replacement, document, env),
+            Kind::Pipeline(pipeline) => pipeline::apply(pipeline, document),
             Kind::Operators { tree, filters } => {
                 let mut apply = Apply::new(env, filters, document);
                 apply.matched = found.position;

@@ -17,6 +17,7 @@ pub(super) fn document(update: &Update, filter: &Object, new_id: Value) -> Resul
         Kind::Replacement(replacement) => {
             replace::under_id(replacement, id_of(filter)?.as_ref(), env)?
         }
+        Kind::Pipeline(pipeline) => super::pipeline::upsert(pipeline, base(filter, update)?)?,
         Kind::Operators { tree, filters } => {
             let base = base(filter, update)?;
             let mut apply = Apply::new(env, filters, &base);

@@ -1,5 +1,7 @@
 //! The different values at a path.
 
+use lapsedb_mql::distinct::values;
+use lapsedb_mql::filter::FieldPath;
 use lapsedb_value::order::{compare_bson, equal_bson};
 use lapsedb_value::{Object, Value};
 
@@ -44,7 +46,7 @@ pub async fn distinct(
     let mut found: Vec<Value> = Vec::new();
     let mut loaded = QueryWork::default();
     let mut bytes = 0;
-    let path: Vec<&str> = distinct.key.split('.').collect();
+    let path = FieldPath::new(&distinct.key);
     let folded = |value: &Value| match &language.options.collation {
         Some(collation) => collation.fold(value),
         None => value.clone(),
@@ -57,14 +59,12 @@ pub async fn distinct(
             if !filter.matches(&document)? {
                 continue;
             }
-            let mut values = Vec::new();
-            collect(&Value::Object(document), &path, &mut values);
-            for value in values {
+            for value in values(&document, &path) {
                 let place =
-                    found.binary_search_by(|other| compare_bson(&folded(other), &folded(&value)));
+                    found.binary_search_by(|other| compare_bson(&folded(other), &folded(value)));
                 if let Err(at) = place {
-                    bytes += crate::cursors::encoded(&one(&value)).len();
-                    found.insert(at, value);
+                    bytes += crate::cursors::encoded(&one(value)).len();
+                    found.insert(at, value.clone());
                 }
             }
             if bytes > DOCUMENT_BYTES_MAX {
@@ -81,60 +81,4 @@ fn one(value: &Value) -> Object {
     let mut object = Object::with_capacity(1);
     object.push("", value.clone());
     object
-}
-
-/// The values at a path: through arrays of objects, by index, and the elements of an array at its end.
-fn collect(value: &Value, path: &[&str], out: &mut Vec<Value>) {
-    let Some((name, rest)) = path.split_first() else {
-        match value {
-            Value::Array(elements) => out.extend(elements.iter().cloned()),
-            Value::Undefined => {}
-            other => out.push(other.clone()),
-        }
-        return;
-    };
-    match value {
-        Value::Object(object) => {
-            if let Some(member) = object.get(name) {
-                collect(member, rest, out);
-            }
-        }
-        Value::Array(elements) => {
-            if let Some(element) = name.parse::<usize>().ok().and_then(|at| elements.get(at)) {
-                collect(element, rest, out);
-            }
-            for element in elements {
-                if matches!(element, Value::Object(_)) {
-                    collect(element, path, out);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-    use super::*;
-
-    #[test]
-    fn paths_lead_through_arrays() {
-        let text = br#"{"a":[{"b":1},{"b":[2,3]},4,{"c":5}],"n":{"b":6},"e":[]}"#;
-        let limits = lapsedb_value::json::Limits::DEFAULT;
-        let document = lapsedb_value::json::parse(text, &limits).unwrap();
-        let at = |path: &str| {
-            let mut out = Vec::new();
-            collect(&document, &path.split('.').collect::<Vec<_>>(), &mut out);
-            out.iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        assert_eq!(at("a.b"), "1 2 3");
-        assert_eq!(at("a.2"), "4");
-        assert_eq!(at("n.b"), "6");
-        assert_eq!(at("e"), "");
-        assert_eq!(at("x.y"), "");
-    }
 }

@@ -8,7 +8,7 @@ pub(crate) use lapsedb_mql::filter::{Filter, Match, Options};
 pub(crate) use lapsedb_mql::sort::Sort;
 use lapsedb_value::{Object, Value};
 
-use crate::documents::fault::{Fault, Result, code};
+use crate::documents::fault::Result;
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
@@ -105,31 +105,21 @@ pub fn matches(filter: &Object, document: &Object) -> Result<bool> {
     Ok(Filter::parse(filter, &Options::default())?.matches(document)?)
 }
 
-/// Refuses what is not an order or a filter but something else.
-pub(crate) fn not_served(what: &str) -> Fault {
-    Fault::new(
-        code::COMMAND_NOT_SUPPORTED,
-        format!("{what} is not supported"),
-    )
-}
-
 /// A projection.
 #[derive(Clone, Debug)]
-pub(crate) struct Projection;
+pub(crate) struct Projection(lapsedb_mql::projection::Projection);
 
 impl Projection {
     pub(crate) fn parse(
         projection: &Object,
         _filter: Option<&Filter>,
-        _options: &Options,
+        options: &Options,
     ) -> Result<Projection> {
-        if projection.is_empty() {
-            return Ok(Projection);
-        }
-        Err(not_served("a projection"))
+        let read = lapsedb_mql::projection::Projection::parse(projection, options)?;
+        Ok(Projection(read))
     }
 
-    pub(crate) fn apply(&self, document: &Object, _found: Match) -> Result<Object> {
-        Ok(document.clone())
+    pub(crate) fn apply(&self, document: &Object, found: Match) -> Result<Object> {
+        Ok(self.0.apply(document.clone(), found, None)?)
     }
 }

@@ -2,6 +2,7 @@
 
 use lapsedb_value::Value;
 
+use super::geo::{GeoTest, Near};
 use super::node::Run;
 use super::path::Leaf;
 
@@ -28,19 +29,25 @@ pub(crate) enum Test {
     Size(size::Size),
     ElemMatch(elem_match::ElemMatch),
     Bits(bits::Bits),
+    Geo(Box<GeoTest>),
+    Near(Near),
 }
 
 impl Test {
     /// Whether arrays at the end of the path are asked element by element.
     pub(crate) fn leaf(&self) -> Leaf {
         match self {
-            Test::Exists | Test::Size(_) | Test::ElemMatch(_) => Leaf::Whole,
-            Test::Compare(_)
+            Test::Size(_) | Test::ElemMatch(_) => Leaf::Whole,
+            // An element exists before its array does, which only tells where it is.
+            Test::Exists
+            | Test::Compare(_)
             | Test::In(_)
             | Test::Regex(_)
             | Test::Modulo(_)
             | Test::Type(_)
-            | Test::Bits(_) => Leaf::Elements,
+            | Test::Bits(_)
+            | Test::Geo(_)
+            | Test::Near(_) => Leaf::Elements,
         }
     }
 
@@ -55,6 +62,8 @@ impl Test {
             Test::Type(test) => test.matches(value),
             Test::Size(test) => test.matches(value),
             Test::Bits(test) => test.matches(value),
+            Test::Geo(test) => test.matches(value),
+            Test::Near(test) => test.distance(value).is_some(),
             Test::ElemMatch(test) => match test.find(value, run) {
                 Some(at) => {
                     run.position = Some(at);
