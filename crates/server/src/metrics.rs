@@ -196,6 +196,18 @@ fn write_gauges(out: &mut String, gauges: &Gauges) {
             gauges.purge_lag_secs,
         ),
         (
+            "lapsedb_query_items_read_total",
+            "counter",
+            "Items that queries have loaded.",
+            gauges.query_items_read,
+        ),
+        (
+            "lapsedb_query_index_entries_read_total",
+            "counter",
+            "Index entries that queries have looked at.",
+            gauges.query_index_entries_read,
+        ),
+        (
             "lapsedb_clock_suspect",
             "gauge",
             "1 while the wall clock has jumped and is not believed.",

@@ -40,7 +40,8 @@ const REPLACE_FACTOR: f64 = 2.0;
 /// A patch costs a little less than a replacement: less comes over the wire.
 const PATCH_FACTOR: f64 = 1.9;
 const QUERY_BASE: f64 = 2.82;
-const PER_INDEX_LOOKUP: f64 = 0.05;
+/// Entries lie side by side: many are read at once.
+const PER_INDEX_ENTRY: f64 = 0.005;
 const PER_KB_RETURNED: f64 = 0.02;
 /// Queries load items one after the other, so what they load costs as its bytes do, not as one huge item would: up to
 /// this row by the table, beyond it at this row's rate.
@@ -89,10 +90,14 @@ pub fn delete(bytes: usize) -> f64 {
 /// What one page of a query did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueryWork {
-    /// Index entries looked at.
-    pub index_lookups: usize,
+    /// Items loaded.
+    pub items_read: u64,
+    /// Entries of indexes looked at, those of the dead too.
+    pub index_entries_read: u64,
     /// Bytes of all items loaded.
     pub loaded_bytes: usize,
+    /// Rows of the answer.
+    pub output_rows: u64,
     /// Bytes of the answer.
     pub returned_bytes: usize,
 }
@@ -101,7 +106,7 @@ pub struct QueryWork {
 pub fn query(work: QueryWork) -> f64 {
     hundredths(
         QUERY_BASE
-            + PER_INDEX_LOOKUP * work.index_lookups as f64
+            + PER_INDEX_ENTRY * work.index_entries_read as f64
             + loaded_units(work.loaded_bytes)
             + PER_KB_RETURNED * kb(work.returned_bytes),
     )
@@ -210,9 +215,10 @@ mod tests {
     fn queries_cost_what_they_do() {
         assert_eq!(text(query(QueryWork::default())), "2.82");
         let work = QueryWork {
-            index_lookups: 10,
+            index_entries_read: 100,
             loaded_bytes: KB,
             returned_bytes: 50 * KB,
+            ..QueryWork::default()
         };
         assert_eq!(text(query(work)), "5.32");
         let scan = QueryWork {

@@ -4,6 +4,7 @@ pub mod access;
 mod attempts;
 pub mod charge;
 pub mod collections;
+mod counts;
 pub mod ctx;
 pub mod cursors;
 pub mod databases;
@@ -29,6 +30,7 @@ pub mod ttl;
 pub mod users;
 
 pub use access::Who;
+pub use counts::Counts;
 pub use ctx::{Ctx, Scope};
 pub use error::{Error, Kind, Result};
 pub use lapsedb_record::{Clock, Millis, Secs};

@@ -18,6 +18,10 @@ pub const PAGE_ITEMS_DEFAULT: usize = 100;
 pub const PAGE_ITEMS_MAX: usize = 1000;
 /// Bytes of a page at most.
 pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Items and index entries that one page of a query reads before it ends, with as many rows as it has.
+pub const QUERY_PAGE_ENTRIES_MAX: u64 = 1_000_000;
+/// Milliseconds that one page of a query takes before it ends, with as many rows as it has.
+pub const QUERY_PAGE_MILLIS_MAX: u64 = 5_000;
 /// How often a verb runs again because the store changed under it.
 pub const RETRIES_MAX: usize = 100;
 /// Databases in an account.

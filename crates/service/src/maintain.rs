@@ -52,6 +52,10 @@ pub struct Gauges {
     pub purged_items: u64,
     /// Their bytes.
     pub purged_bytes: u64,
+    /// Items that queries have loaded since the start.
+    pub query_items_read: u64,
+    /// Index entries that queries have looked at since the start.
+    pub query_index_entries_read: u64,
     /// Whether the clock is suspect.
     pub clock_suspect: bool,
     /// Bytes on disk.
@@ -132,6 +136,8 @@ impl Service {
         let mut gauges = Gauges {
             purged_items: self.maintenance().purged_items.load(Ordering::Relaxed),
             purged_bytes: self.maintenance().purged_bytes.load(Ordering::Relaxed),
+            query_items_read: self.counts().query_items(),
+            query_index_entries_read: self.counts().query_index_entries(),
             clock_suspect: self.clock().suspect(),
             disk_bytes: self.disk_bytes(),
             ..Gauges::default()

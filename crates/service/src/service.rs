@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lapsedb_record::Clock;
 use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
 
+use crate::counts::Counts;
 use crate::documents::State;
 use crate::error::{Error, Kind, Result};
 use crate::maintain::Maintenance;
@@ -36,6 +37,7 @@ pub struct Service {
     throughputs: Throughputs,
     maintenance: Maintenance,
     documents: State,
+    counts: Counts,
 }
 
 impl Service {
@@ -57,6 +59,7 @@ impl Service {
             throughputs: Throughputs::default(),
             maintenance: Maintenance::default(),
             documents: State::default(),
+            counts: Counts::default(),
         }))
     }
 
@@ -106,6 +109,12 @@ impl Service {
 
     pub(crate) const fn throughputs(&self) -> &Throughputs {
         &self.throughputs
+    }
+
+    /// What queries have read since the start.
+    #[must_use]
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     pub(crate) const fn maintenance(&self) -> &Maintenance {

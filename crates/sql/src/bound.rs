@@ -7,6 +7,7 @@ use crate::ast::Query;
 use crate::bind::{self, Origins};
 use crate::computed::{self, Computed};
 use crate::error::SqlError;
+use crate::exec;
 use crate::params::Params;
 use crate::partition::{self, PartitionFilter};
 use crate::plan::{
@@ -40,23 +41,7 @@ impl Bound {
     /// Whether the rows of a document are known as soon as it is pushed: nothing is aggregated,
     /// grouped, ordered, ranked or made distinct.
     pub fn is_streaming(&self) -> bool {
-        let mut query = &self.query;
-        loop {
-            if query.grouping.is_some()
-                || !query.order.is_empty()
-                || query.rank.is_some()
-                || query.distinct
-            {
-                return false;
-            }
-            match query.sources.first().map(|source| &source.kind) {
-                Some(SourceKind::Feed(inner)) => query = inner,
-                Some(SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_)) => {
-                    return true;
-                }
-                None => return true,
-            }
-        }
+        streams(&self.query)
     }
 
     /// Whether the query reads documents at all; `SELECT 1` does not.
@@ -75,6 +60,40 @@ impl Bound {
             }
             _ => false,
         }
+    }
+
+    /// Whether the query streams as soon as its documents come in the order it wants: it is only sorted, and by paths.
+    pub fn is_sortable(&self) -> bool {
+        let query = &self.query;
+        let inner = match query.sources.first().map(|source| &source.kind) {
+            Some(SourceKind::Feed(inner)) => streams(inner),
+            Some(SourceKind::Container) => true,
+            Some(SourceKind::Value(_) | SourceKind::Rows(_)) | None => false,
+        };
+        inner
+            && !query.order.is_empty()
+            && query.order.iter().all(|item| item.path.is_some())
+            && query.grouping.is_none()
+            && query.rank.is_none()
+            && !query.distinct
+    }
+
+    /// The key of a document's row in a result that is sorted by paths.
+    pub fn sort_key(&self, document: &Value, ordinal: u64, row: u32) -> Vec<u8> {
+        let order = &self.query.order;
+        let values = order.iter().map(|item| {
+            let steps = item.path.as_deref().unwrap_or_default();
+            steps.iter().fold(document, |value, step| match step {
+                Step::Member(name) => value.get(name),
+                Step::Index(index) => usize::try_from(*index)
+                    .ok()
+                    .and_then(|index| value.as_array()?.get(index))
+                    .unwrap_or(Value::undefined()),
+            })
+        });
+        let mut key = exec::sort_key(order, values);
+        exec::push_tie(order, ordinal, row, &mut key);
+        key
     }
 
     /// Whether the query is exactly `SELECT VALUE COUNT(1) FROM c`, whose answer a tally knows.
@@ -131,5 +150,23 @@ impl Bound {
     /// The constant that an expression is, if it is one.
     pub fn constant(expr: &Expr) -> Option<&Value> {
         expr.constant()
+    }
+}
+
+fn streams(mut query: &BoundQuery) -> bool {
+    loop {
+        if query.grouping.is_some()
+            || !query.order.is_empty()
+            || query.rank.is_some()
+            || query.distinct
+        {
+            return false;
+        }
+        match query.sources.first().map(|source| &source.kind) {
+            Some(SourceKind::Feed(inner)) => query = inner,
+            Some(SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_)) | None => {
+                return true;
+            }
+        }
     }
 }

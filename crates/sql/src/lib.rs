@@ -10,6 +10,7 @@
 //! assert_eq!(rows[0].as_i64(), Some(2));
 //! ```
 
+mod access;
 pub mod ast;
 mod bind;
 mod bound;
@@ -29,6 +30,7 @@ mod partition;
 pub mod plan;
 mod span;
 
+pub use access::IndexOf;
 pub use ast::Query;
 pub use bound::{Bound, bind, bind_with};
 pub use computed::Computed;
@@ -36,7 +38,7 @@ pub use condition::{Condition, parse_condition};
 pub use constant_set::ConstantSet;
 pub use error::SqlError;
 pub use eval::{Env, Flow};
-pub use exec::{Executor, Progress};
+pub use exec::{Executor, Progress, Row};
 pub use keyword::Keyword;
 pub use params::Params;
 pub use parser::parse;

@@ -15,9 +15,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("explorer", &[]),
     ("kv", &[]),
     ("mql", &["query"]),
-    ("query", &["store"]),
+    // Both hand out what `record` revealed, so they may name those types.
+    ("query", &["record", "store"]),
     ("record", &[]),
-    // It hands out what `record` revealed, so it may name those types.
     ("service", &["mql", "query", "record", "sql", "store"]),
     ("sql", &["query"]),
     ("store", &["kv", "record"]),

@@ -5,7 +5,6 @@ pub mod body;
 pub mod changes;
 pub mod delete_partition;
 pub mod feed;
-mod narrow;
 mod order_rule;
 pub mod patch;
 pub mod query;

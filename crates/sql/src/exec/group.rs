@@ -1,10 +1,9 @@
 //! `GROUP BY`, and aggregates without it.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use lapsedb_query::order::identity_bytes;
 use lapsedb_value::Value;
-use lapsedb_value::order::compare_sql;
 
 use super::Key;
 use super::aggregate::Aggregate;
@@ -74,32 +73,25 @@ impl<'q> Groups<'q> {
         Ok(())
     }
 
-    /// All groups, sorted by their keys: the order does not depend on where documents lie.
-    pub(super) fn finish(self) -> Vec<Group> {
+    /// All groups with their keys as bytes, sorted by them: the order does not depend on where documents lie.
+    pub(super) fn finish(self) -> Vec<(Vec<u8>, Group)> {
         let mut keys: Vec<(usize, Key)> =
             self.index.into_iter().map(|(key, at)| (at, key)).collect();
         keys.sort_unstable_by_key(|(at, _)| *at);
-        let mut groups: Vec<(Key, Vec<Aggregate>)> = keys
+        let mut groups: Vec<(Vec<u8>, Group)> = keys
             .into_iter()
-            .map(|(_, key)| key)
             .zip(self.states)
-            .collect();
-        groups.sort_by(|(a, _), (b, _)| {
-            let unequal =
-                a.0.iter()
-                    .zip(&b.0)
-                    .map(|(a, b)| compare_sql(a, b))
-                    .find(|order| order.is_ne());
-            unequal.unwrap_or(Ordering::Equal)
-        });
-        groups
-            .into_iter()
-            .map(|(key, states)| {
-                key.0
-                    .into_iter()
-                    .chain(states.into_iter().map(Aggregate::finish))
-                    .collect()
+            .map(|((_, key), states)| {
+                let mut bytes = Vec::new();
+                for value in &key.0 {
+                    identity_bytes(value, &mut bytes);
+                }
+                let values = key.0.into_iter();
+                let group = values.chain(states.into_iter().map(Aggregate::finish));
+                (bytes, group.collect())
             })
-            .collect()
+            .collect();
+        groups.sort_by(|(a, _), (b, _)| a.cmp(b));
+        groups
     }
 }

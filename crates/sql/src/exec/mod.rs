@@ -4,10 +4,13 @@ mod aggregate;
 mod executor;
 mod group;
 mod key;
+mod output;
 mod pipeline;
 mod rank;
 mod sort;
 
-pub use executor::{Executor, Progress};
+pub use executor::{Executor, Progress, Row};
 pub(crate) use key::Key;
+pub(crate) use output::PageOf;
 pub(crate) use pipeline::Pipeline;
+pub(crate) use sort::{push_tie, sort_key};

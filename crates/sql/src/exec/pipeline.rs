@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 
+use lapsedb_query::order::identity_bytes;
 use lapsedb_value::Value;
 
-use super::Key;
 use super::group::{Group, Groups};
+use super::output::{Output, PageOf, origin};
 use super::rank::Ranker;
-use super::sort::Sorter;
+use super::sort::{Sameness, Sorter, push_tie, sort_key};
 use crate::error::SqlError;
-use crate::eval::{self, Ctx, Flow, Scope, ScopeRef, own, weight};
+use crate::eval::{self, Ctx, Flow, Scope, ScopeRef, own};
 use crate::plan::{BoundQuery, BoundSource, ExprKind, Projection, Slot, SourceKind};
 
 /// A query and what it holds between documents.
@@ -21,29 +22,36 @@ pub(crate) struct Pipeline<'q> {
     out: Output,
     /// Whether it works on the current row of another query, and on that row's budget.
     nested: bool,
+    /// The document that is pushed, by its place among all.
+    ordinal: u64,
+    /// Rows of it that passed the filter.
+    rows: u32,
+    /// Rows of it that came out in an earlier execution.
+    rows_done: u32,
 }
 
 /// Where rows go once they passed the filter.
 enum Stage<'q> {
     Straight,
-    Sorted(Sorter<'q>),
+    Sorted(Sorter),
     Ranked(Ranker<'q>),
     Grouped(Groups<'q>),
 }
 
-/// Rows that came out, and how many more may.
-struct Output {
-    seen: Option<HashSet<Key>>,
-    skipped: u64,
-    emitted: u64,
-    offset: u64,
-    limit: Option<u64>,
-    rows: Vec<Value>,
-}
-
 impl<'q> Pipeline<'q> {
-    /// A query before its first document.
-    pub(crate) fn new(query: &'q BoundQuery) -> Pipeline<'q> {
+    /// A subquery before its first row.
+    fn new(query: &'q BoundQuery) -> Pipeline<'q> {
+        let mut pipeline = Pipeline::page(query, PageOf::default());
+        if query.distinct && query.order.is_empty() && query.grouping.is_none() {
+            // The rows of a subquery come as they are found; nobody asks for a page of them.
+            pipeline.stage = Stage::Straight;
+            pipeline.out.seen = Some(HashSet::new());
+        }
+        pipeline
+    }
+
+    /// A query before its first document, or where a page of it begins.
+    pub(crate) fn page(query: &'q BoundQuery, page: PageOf) -> Pipeline<'q> {
         let feed = query.sources.first().and_then(|source| match &source.kind {
             SourceKind::Feed(inner) => Some(Box::new(Pipeline::new(inner))),
             SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_) => None,
@@ -51,29 +59,33 @@ impl<'q> Pipeline<'q> {
         let stage = match (&query.grouping, &query.rank) {
             (Some(grouping), _) => Stage::Grouped(Groups::new(grouping)),
             (None, Some(rank)) => Stage::Ranked(Ranker::new(rank)),
-            (None, None) if query.order.is_empty() => Stage::Straight,
+            (None, None) if query.order.is_empty() && !query.distinct || page.sorted => {
+                Stage::Straight
+            }
             (None, None) => {
-                let wanted = query.limit.map(|limit| limit.saturating_add(query.offset));
+                let sameness = match (query.distinct, query.order.is_empty()) {
+                    (false, _) => Sameness::None,
+                    (true, true) => Sameness::Key,
+                    (true, false) => Sameness::Value,
+                };
                 Stage::Sorted(Sorter::new(
-                    &query.order,
-                    if query.distinct { None } else { wanted },
+                    page.after.clone(),
+                    page.wanted(query),
+                    sameness,
                 ))
             }
         };
-        let out = Output {
-            seen: query.distinct.then(HashSet::new),
-            skipped: 0,
-            emitted: 0,
-            offset: query.offset,
-            limit: query.limit,
-            rows: Vec::new(),
-        };
+        let by_stage = matches!(stage, Stage::Sorted(_));
+        let out = Output::new(query, page, query.distinct && !by_stage);
         Pipeline {
             query,
             feed,
             stage,
             out,
             nested: false,
+            ordinal: 0,
+            rows: 0,
+            rows_done: 0,
         }
     }
 
@@ -96,13 +108,7 @@ impl<'q> Pipeline<'q> {
         })?;
         let rows = pipeline.finish_in(ctx, scope)?;
         ctx.forget_since(kept);
-        Ok(rows)
-    }
-
-    /// Goes on where an earlier execution stopped.
-    pub(crate) fn resume(&mut self, skipped: u64, emitted: u64) {
-        self.out.skipped = skipped;
-        self.out.emitted = emitted;
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
     }
 
     /// Rows left out by `OFFSET` and rows let through so far.
@@ -110,8 +116,17 @@ impl<'q> Pipeline<'q> {
         (self.out.skipped, self.out.emitted)
     }
 
-    /// Takes one document.
-    pub(crate) fn push(&mut self, ctx: &Ctx<'_>, document: Value) -> Result<Flow, SqlError> {
+    /// Takes one document by its place among all, but for the first rows of it.
+    pub(crate) fn push(
+        &mut self,
+        ctx: &Ctx<'_>,
+        document: Value,
+        ordinal: u64,
+        rows_done: u32,
+    ) -> Result<Flow, SqlError> {
+        self.ordinal = ordinal;
+        self.rows = 0;
+        self.rows_done = rows_done;
         let Some((source, rest)) = self.query.sources.split_first() else {
             return Ok(Flow::Done);
         };
@@ -119,8 +134,8 @@ impl<'q> Pipeline<'q> {
             return Ok(Flow::Done);
         }
         if let Some(feed) = &mut self.feed {
-            let flow = feed.push(ctx, document)?;
-            let rows = std::mem::take(&mut feed.out.rows);
+            let flow = feed.push(ctx, document, ordinal, 0)?;
+            let rows = feed.take_rows();
             let own = self.fed(ctx, source, rest, rows)?;
             return Ok(if flow == Flow::Done { flow } else { own });
         }
@@ -145,7 +160,7 @@ impl<'q> Pipeline<'q> {
             None => true,
         };
         if kept {
-            self.out.emit(ctx, document)
+            self.emit_here(ctx, document)
         } else {
             Ok(Flow::More)
         }
@@ -157,9 +172,9 @@ impl<'q> Pipeline<'q> {
         ctx: &Ctx<'_>,
         source: &BoundSource,
         rest: &[BoundSource],
-        rows: Vec<Value>,
+        rows: Vec<(Vec<u8>, Value)>,
     ) -> Result<Flow, SqlError> {
-        for row in rows {
+        for (_, row) in rows {
             let flow = eval::values(ctx, source, &row, rest, None, &mut |scope| {
                 self.row(ctx, scope)
             })?;
@@ -182,22 +197,14 @@ impl<'q> Pipeline<'q> {
                 groups.add(ctx, scope)?;
                 Ok(Flow::More)
             }
-            Stage::Sorted(sorter) => {
-                let value = project(ctx, &self.query.projection, scope)?;
-                if !value.is_undefined() {
-                    let mut keys = Vec::with_capacity(self.query.order.len());
-                    for item in &self.query.order {
-                        keys.push(own(ctx, eval::eval(ctx, &item.expr, scope)?)?);
-                    }
-                    sorter.add(ctx, keys, value)?;
-                }
-                Ok(Flow::More)
-            }
+            Stage::Sorted(_) => self.sort_row(ctx, scope),
             Stage::Ranked(ranker) => {
                 let value = project(ctx, &self.query.projection, scope)?;
                 if !value.is_undefined() {
-                    ranker.add(ctx, scope, value)?;
+                    let origin = origin(self.ordinal, self.rows);
+                    ranker.add(ctx, scope, origin, value)?;
                 }
+                self.rows = self.rows.saturating_add(1);
                 Ok(Flow::More)
             }
             Stage::Straight => {
@@ -205,18 +212,64 @@ impl<'q> Pipeline<'q> {
                     return Ok(Flow::Done);
                 }
                 let value = project(ctx, &self.query.projection, scope)?;
-                self.out.emit(ctx, value)
+                self.emit_here(ctx, value)
             }
         }
     }
 
+    /// Lets a row out at once.
+    fn emit_here(&mut self, ctx: &Ctx<'_>, value: Value) -> Result<Flow, SqlError> {
+        let row = self.rows;
+        self.rows = row.saturating_add(1);
+        if row < self.rows_done {
+            return Ok(Flow::More);
+        }
+        let key = origin(self.ordinal, row);
+        self.out.emit(ctx, key.to_vec(), value)
+    }
+
+    /// Keeps a row by what it is sorted by; it is only made if it can come out.
+    fn sort_row(&mut self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<Flow, SqlError> {
+        let row = self.rows;
+        self.rows = row.saturating_add(1);
+        let Stage::Sorted(sorter) = &mut self.stage else {
+            return Ok(Flow::More);
+        };
+        let order = &self.query.order;
+        let mut values = Vec::with_capacity(order.len());
+        for item in order {
+            values.push(own(ctx, eval::eval(ctx, &item.expr, scope)?)?);
+        }
+        let mut key = sort_key(order, &values);
+        let value_at = key.len();
+        if sorter.sameness() == Sameness::None {
+            push_tie(order, self.ordinal, row, &mut key);
+            if !sorter.admits(&key) {
+                return Ok(Flow::More);
+            }
+        }
+        let value = project(ctx, &self.query.projection, scope)?;
+        if value.is_undefined() {
+            return Ok(Flow::More);
+        }
+        if sorter.sameness() != Sameness::None {
+            identity_bytes(&value, &mut key);
+        }
+        sorter.add(ctx, key, value_at, value)?;
+        Ok(Flow::More)
+    }
+
     /// Rows that are ready now.
-    pub(crate) fn take_rows(&mut self) -> Vec<Value> {
+    pub(crate) fn take_rows(&mut self) -> Vec<(Vec<u8>, Value)> {
         std::mem::take(&mut self.out.rows)
     }
 
     /// The remaining rows, after the last document.
-    pub(crate) fn finish(mut self, ctx: &Ctx<'_>) -> Result<Vec<Value>, SqlError> {
+    pub(crate) fn finish(mut self, ctx: &Ctx<'_>) -> Result<Vec<(Vec<u8>, Value)>, SqlError> {
+        // What comes now belongs to no document: it is told apart by its number alone.
+        self.ordinal = u64::MAX;
+        self.rows = 0;
+        self.rows_done = 0;
         match (self.feed.take(), self.query.sources.split_first()) {
             (Some(feed), Some((source, rest))) => {
                 let rows = feed.finish(ctx)?;
@@ -237,30 +290,34 @@ impl<'q> Pipeline<'q> {
     }
 
     /// Ends grouping and sorting; `scope` holds the variables around the query.
-    fn finish_in(mut self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<Vec<Value>, SqlError> {
+    fn finish_in(
+        mut self,
+        ctx: &Ctx<'_>,
+        scope: ScopeRef<'_>,
+    ) -> Result<Vec<(Vec<u8>, Value)>, SqlError> {
         match std::mem::replace(&mut self.stage, Stage::Straight) {
             Stage::Straight => {}
             Stage::Sorted(sorter) => {
-                for value in sorter.finish() {
-                    if self.out.emit(ctx, value)? == Flow::Done {
+                for (key, value) in sorter.finish() {
+                    if self.out.emit(ctx, key, value)? == Flow::Done {
                         break;
                     }
                 }
             }
             Stage::Ranked(ranker) => {
-                for value in ranker.finish() {
-                    if self.out.emit(ctx, value)? == Flow::Done {
+                for (key, value) in ranker.finish() {
+                    if self.out.emit(ctx, key, value)? == Flow::Done {
                         break;
                     }
                 }
             }
             Stage::Grouped(groups) => {
-                for group in groups.finish() {
+                for (key, group) in groups.finish() {
                     if !self.nested {
                         ctx.next_document();
                     }
                     let value = self.project_group(ctx, &group, scope)?;
-                    if self.out.emit(ctx, value)? == Flow::Done {
+                    if self.out.emit(ctx, key, value)? == Flow::Done {
                         break;
                     }
                 }
@@ -288,40 +345,6 @@ impl<'q> Pipeline<'q> {
             &self.query.projection,
             Some(&Scope::many(&variables, scope)),
         )
-    }
-}
-
-impl Output {
-    fn is_full(&self) -> bool {
-        self.limit.is_some_and(|limit| self.emitted >= limit)
-    }
-
-    /// Lets a row out, unless it is undefined, came before, or lies outside the window.
-    fn emit(&mut self, ctx: &Ctx<'_>, value: Value) -> Result<Flow, SqlError> {
-        if value.is_undefined() {
-            return Ok(Flow::More);
-        }
-        if self.is_full() {
-            return Ok(Flow::Done);
-        }
-        if let Some(seen) = &mut self.seen {
-            let bytes = weight(&value);
-            if !seen.insert(Key(vec![value.clone()])) {
-                return Ok(Flow::More);
-            }
-            ctx.keep(bytes)?;
-        }
-        if self.skipped < self.offset {
-            self.skipped += 1;
-            return Ok(Flow::More);
-        }
-        self.emitted += 1;
-        self.rows.push(value);
-        Ok(if self.is_full() {
-            Flow::Done
-        } else {
-            Flow::More
-        })
     }
 }
 

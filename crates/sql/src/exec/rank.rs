@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use lapsedb_query::order::sort_bytes;
 use lapsedb_value::Value;
 
 use crate::error::SqlError;
@@ -16,6 +17,9 @@ const LENGTH_PENALTY: f64 = 0.75;
 /// What is added to a rank before it is inverted (reciprocal rank fusion).
 const FUSION_OFFSET: f64 = 60.0;
 
+/// Bytes of where a row came from: the ordinal of its document, and its number among the rows of it.
+pub(super) const ORIGIN_BYTES: usize = 12;
+
 /// What one component knows of one row.
 enum Mark {
     /// Occurrences of each term, and the words of the text.
@@ -27,7 +31,8 @@ enum Mark {
 /// The rows seen so far.
 pub(super) struct Ranker<'q> {
     rank: &'q Rank,
-    rows: Vec<Value>,
+    /// The rows, each with where it came from.
+    rows: Vec<([u8; ORIGIN_BYTES], Value)>,
     /// The marks of each row, component by component.
     marks: Vec<Vec<Mark>>,
 }
@@ -46,6 +51,7 @@ impl<'q> Ranker<'q> {
         &mut self,
         ctx: &Ctx<'_>,
         scope: ScopeRef<'_>,
+        origin: [u8; ORIGIN_BYTES],
         row: Value,
     ) -> Result<(), SqlError> {
         let mut bytes = weight(&row);
@@ -65,12 +71,12 @@ impl<'q> Ranker<'q> {
             marks.push(mark);
         }
         ctx.keep(bytes)?;
-        self.rows.push(row);
+        self.rows.push((origin, row));
         Ok(())
     }
 
-    /// All rows, best first; rows that tie stay in the order they came.
-    pub(super) fn finish(self) -> impl Iterator<Item = Value> {
+    /// All rows with the keys they are sorted by, best first; rows that tie stay in the order they came.
+    pub(super) fn finish(self) -> impl Iterator<Item = (Vec<u8>, Value)> {
         let scores: Vec<Vec<Option<f64>>> = self
             .rank
             .components
@@ -82,10 +88,26 @@ impl<'q> Ranker<'q> {
             [only] => only.clone(),
             many => fused(many, &self.rank.components, self.rows.len()),
         };
-        let mut rows: Vec<(Option<f64>, Value)> = total.into_iter().zip(self.rows).collect();
-        rows.sort_by(|(a, _), (b, _)| best_first(*a, *b));
-        rows.into_iter().map(|(_, row)| row)
+        let mut rows: Vec<(Vec<u8>, Value)> = total
+            .into_iter()
+            .zip(self.rows)
+            .map(|(score, (origin, row))| (key(score, origin), row))
+            .collect();
+        rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+        rows.into_iter()
     }
+}
+
+/// Large scores first, rows without one last, then by origin.
+fn key(score: Option<f64>, origin: [u8; ORIGIN_BYTES]) -> Vec<u8> {
+    let mut key = vec![u8::from(score.is_none())];
+    if let Some(score) = score {
+        let from = key.len();
+        sort_bytes(&Value::Double(score), &mut key);
+        key.iter_mut().skip(from).for_each(|byte| *byte = !*byte);
+    }
+    key.extend_from_slice(&origin);
+    key
 }
 
 /// Large scores first, rows without one last.

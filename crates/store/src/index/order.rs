@@ -37,6 +37,27 @@ pub fn sort_bytes(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends bytes that sort as values do and that two values share only if they are equal.
+pub fn identity_bytes(value: &Value, out: &mut Vec<u8>) {
+    sort_bytes(value, out);
+    let whole = match value {
+        Value::String(text) => text.len() <= SORT_STRING_BYTES_MAX,
+        Value::Int64(number) => {
+            if !encode::is_exact(value) {
+                out.extend_from_slice(&number.to_be_bytes());
+            }
+            true
+        }
+        value => encode::is_exact(value),
+    };
+    if !whole {
+        let mut bytes = Vec::new();
+        encode::whole(value, &mut bytes);
+        let hash = murmur3::murmur3_x64_128(&mut bytes.as_slice(), 0).unwrap_or_default();
+        out.extend_from_slice(&hash.to_be_bytes());
+    }
+}
+
 /// How many of the first bytes of an encoded value sort as the value does, if not all: what begins with the same ones must be
 /// compared by the values themselves.
 #[must_use]

@@ -1,0 +1,258 @@
+//! Queries: read from the index that tells most, page by page.
+//!
+//! Rows that come item by item resume at the item where the page ended; so do sorted ones that an index holds in order. What
+//! must be seen whole first (other sorts, groups, aggregates, DISTINCT) resumes behind the key of its last row.
+
+mod access;
+mod page;
+mod stream;
+mod whole;
+
+use lapsedb_query::exec::{Candidate, Io, Reader};
+use lapsedb_query::page::{Place, Position};
+use lapsedb_query::plan::{Choice, Wanted};
+pub use lapsedb_query::planner::Tuning;
+use lapsedb_query::{order, planner};
+use lapsedb_sql::{Bound, Env, Executor, Progress};
+use lapsedb_store::ItemRange;
+use lapsedb_value::path::Path;
+use lapsedb_value::{Object, Value};
+
+use crate::charge::{self, QueryWork};
+use crate::ctx::{Ctx, Scope};
+use crate::error::{Error, Result};
+use crate::feed::Query;
+use crate::items::feed::Selection;
+use crate::items::order_rule;
+use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use crate::resource::item_value;
+use access::Access;
+use page::Page;
+
+/// What a query is asked about.
+pub struct Request<'a> {
+    /// Which items.
+    pub selection: Selection,
+    /// Rows of a page at most; none if the server may choose.
+    pub items_max: Option<usize>,
+    /// Where an earlier page ended.
+    pub continuation: Option<&'a str>,
+}
+
+/// A page of rows.
+pub struct QueryPage {
+    /// Where they come from.
+    pub scope: Scope,
+    /// The rows.
+    pub rows: Vec<Value>,
+    /// Where the next page begins.
+    pub continuation: Option<String>,
+    /// What it took.
+    pub work: QueryWork,
+    /// What it cost.
+    pub charge: f64,
+}
+
+/// Checks a query's text without running it.
+///
+/// # Errors
+/// When the text is wrong.
+pub fn check(query: &Query) -> Result<()> {
+    query.bind().map(drop)
+}
+
+/// Runs one page of a query.
+///
+/// # Errors
+/// When the text is wrong, the collection is not there, or who asks may not read it.
+pub async fn query(
+    ctx: &Ctx,
+    address: (&str, &str),
+    intended: Option<&str>,
+    query: &Query,
+    request: Request<'_>,
+) -> Result<QueryPage> {
+    query_tuned(ctx, address, intended, query, request, &Tuning::default()).await
+}
+
+/// The same, with another judgement of which way of reading is the best. The rows are the same.
+///
+/// # Errors
+/// As [`query`].
+pub async fn query_tuned(
+    ctx: &Ctx,
+    address: (&str, &str),
+    intended: Option<&str>,
+    query: &Query,
+    request: Request<'_>,
+    tuning: &Tuning,
+) -> Result<QueryPage> {
+    let scope = ctx.scope(address.0, address.1).await?;
+    scope.expect_rid(intended)?;
+    ctx.who
+        .may_read_items(&scope.collection, request.selection.partition.as_ref())?;
+    let throughputs = ctx.service().throughputs();
+    throughputs.admit(&scope.view, &scope.collection)?;
+    let bound = query.bind_for(&scope.collection)?;
+    order_rule::check(&bound, &scope.collection)?;
+    let range = request.selection.range(&scope.collection)?;
+    let position = request.continuation.map(parse).transpose()?;
+    let rows_max = request
+        .items_max
+        .unwrap_or(PAGE_ITEMS_DEFAULT)
+        .clamp(1, PAGE_ITEMS_MAX);
+    let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
+    let lens = scope.view.lens(&scope.collection);
+    let expiry = |item: &Value| crate::ttl::expiry_of(&lens, item);
+    let run = Run {
+        scope: &scope,
+        bound: &bound,
+        env: Env::new(now_ms).with_expiry(&expiry),
+        tuning,
+    };
+    let mut io = Io::new(&scope.view, &scope.collection);
+    let page = Page::new(rows_max);
+    let page = match position {
+        None if bound.counts_everything() && matches!(range, ItemRange::Everything) => {
+            run.count(page).await?
+        }
+        None if !bound.reads_documents() => page.with(Executor::new(&bound, run.env).finish()?),
+        position => run.read(&mut io, range, page, position).await?,
+    };
+    let (rows, next, returned_bytes) = page.into_parts();
+    let work = QueryWork {
+        items_read: io.work.items_read,
+        index_entries_read: io.work.index_entries_read,
+        loaded_bytes: usize::try_from(io.work.loaded_bytes).unwrap_or(usize::MAX),
+        output_rows: rows.len() as u64,
+        returned_bytes,
+    };
+    ctx.service().counts().add_query(work);
+    let charge = charge::query(work);
+    throughputs.spend(&scope.view, &scope.collection, charge);
+    Ok(QueryPage {
+        rows,
+        continuation: next.map(|position| position.text()),
+        work,
+        charge,
+        scope,
+    })
+}
+
+fn parse(token: &str) -> Result<Position> {
+    Position::parse(token).ok_or_else(invalid_token)
+}
+
+fn invalid_token() -> Error {
+    Error::bad_request("Invalid Continuation Token")
+}
+
+/// One page under way.
+struct Run<'a> {
+    scope: &'a Scope,
+    bound: &'a Bound,
+    env: Env<'a>,
+    tuning: &'a Tuning,
+}
+
+impl Run<'_> {
+    /// The number of living items, which the calendar knows.
+    async fn count(&self, page: Page) -> Result<Page> {
+        let count = self.scope.view.count(&self.scope.collection).await?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "numbers of the query language are doubles"
+        )]
+        let count = Value::number(count as f64);
+        Ok(page.with(vec![count]))
+    }
+
+    /// Rows from items.
+    async fn read(
+        &self,
+        io: &mut Io<'_>,
+        range: ItemRange,
+        page: Page,
+        position: Option<Position>,
+    ) -> Result<Page> {
+        let access = Access::new(self.bound, &self.scope.collection);
+        let has = |index: u64, item: &lapsedb_record::Live<bytes::Bytes>| access.has(index, item);
+        let wanted = access.wanted(range, &has);
+        let track = match position.as_ref().map(|position| &position.place) {
+            None => None,
+            Some(Place::At { track, .. }) if self.bound.is_streaming() => Some(*track),
+            Some(Place::After(_)) if !self.bound.is_streaming() => None,
+            Some(Place::At { .. } | Place::After(_)) => return Err(invalid_token()),
+        };
+        let choice = planner::choose(io, &wanted, track, self.tuning)
+            .await?
+            .ok_or_else(invalid_token)?;
+        self.run(io, &access, &wanted, choice, page, position).await
+    }
+
+    async fn run(
+        &self,
+        io: &mut Io<'_>,
+        access: &Access<'_>,
+        wanted: &Wanted<'_>,
+        choice: Choice,
+        page: Page,
+        position: Option<Position>,
+    ) -> Result<Page> {
+        let progress = position.as_ref().map_or_else(Progress::default, progress);
+        let place = position.map(|position| position.place);
+        let path = match wanted.cover {
+            lapsedb_query::plan::Cover::Index(index) if choice.covered => access.path(index),
+            _ => None,
+        };
+        let covered = choice.covered;
+        let needs_item = move |candidate: &Candidate| match &candidate.value {
+            Some(value) if covered => order::decode(value).is_none(),
+            Some(_) | None => !covered,
+        };
+        let order = wanted.order.as_ref().filter(|_| choice.sorted);
+        let tie_len = order.map(|order| order.tie_len);
+        let within = wanted.within.clone();
+        let reader = Reader::new(choice.plan, within, tie_len, &needs_item);
+        match place {
+            place if self.bound.is_streaming() => {
+                self.stream(io, reader, page, progress, place).await
+            }
+            place if choice.sorted => {
+                let after = place.and_then(key);
+                self.sorted(io, reader, page, progress, order, after).await
+            }
+            place => {
+                let after = place.and_then(key);
+                let page = page.after(progress, after);
+                self.whole(io, reader, page, path.as_ref()).await
+            }
+        }
+    }
+
+    /// The document that a candidate stands for, or as much of it as is asked for.
+    fn document(&self, candidate: &Candidate, path: Option<&Path>) -> Result<Value> {
+        match (&candidate.item, &candidate.value, path) {
+            (Some(item), _, _) => item_value(&self.scope.collection, item),
+            (None, Some(value), Some(path)) => {
+                let value = order::decode(value).unwrap_or_default();
+                Ok(access::document_with(path, value))
+            }
+            (None, _, _) => Ok(Value::Object(Object::new())),
+        }
+    }
+}
+
+fn progress(position: &Position) -> Progress {
+    Progress {
+        skipped: position.skipped,
+        emitted: position.emitted,
+    }
+}
+
+fn key(place: Place) -> Option<Vec<u8>> {
+    match place {
+        Place::After(key) => Some(key),
+        Place::At { .. } => None,
+    }
+}

@@ -1,0 +1,259 @@
+//! Queries whose rows come item by item: as the items are found, or as an index sorts them.
+
+use lapsedb_query::exec::{Candidate, Io, Reader};
+use lapsedb_query::page::{Place, Position};
+use lapsedb_query::plan::{OrderBy, Track};
+use lapsedb_sql::{Executor, Flow, Progress, Row};
+use lapsedb_value::Value;
+
+use super::page::Page;
+use super::{Run, invalid_token};
+use crate::error::Result;
+
+/// Bytes at the end of a row's key that tell equals apart: the ordinal of its item, and its number among the item's rows.
+const TIE_BYTES: usize = 12;
+const NUMBER_BYTES: usize = 4;
+
+impl Run<'_> {
+    /// Rows as items are found, from a place on.
+    pub(super) async fn stream(
+        &self,
+        io: &mut Io<'_>,
+        mut reader: Reader<'_>,
+        page: Page,
+        progress: Progress,
+        place: Option<Place>,
+    ) -> Result<Page> {
+        let track = reader.track();
+        let begun = match place {
+            Some(Place::At { place, rows, .. }) => {
+                if !reader.start_at(&place) {
+                    return Err(invalid_token());
+                }
+                Some((place, rows))
+            }
+            Some(Place::After(_)) | None => None,
+        };
+        let mut page = page.after(progress, None);
+        let mut executor = Executor::resume(self.bound, self.env, progress);
+        let mut last: Option<Vec<u8>> = None;
+        while let Some(step) = reader.next(io, page.step(self.left(progress))).await? {
+            for candidate in step {
+                // Rows of an item that was there when the last page ended have come out; another in its place begins anew.
+                let done = match &begun {
+                    Some((place, rows)) if *place == candidate.place => *rows,
+                    Some(_) | None => 0,
+                };
+                let document = self.document(&candidate, None)?;
+                let flow = executor.push_at(document, candidate.ordinal, done)?;
+                for row in executor.take_keyed() {
+                    if page.is_full() {
+                        let number = row.number();
+                        let skipped = executor.progress().skipped;
+                        let next = at(&page, skipped, track, candidate.place, number);
+                        return Ok(page.ended_at(next));
+                    }
+                    page.push(row.value);
+                }
+                if flow == Flow::Done {
+                    return Ok(page);
+                }
+                last = Some(candidate.place);
+            }
+            if page.is_exhausted(io.work)
+                && let Some(place) = last.take()
+            {
+                let skipped = executor.progress().skipped;
+                let next = at(&page, skipped, track, place, u32::MAX);
+                return Ok(page.ended_at(next));
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(page)
+    }
+
+    /// Rows in the order of an index, from behind a key on.
+    pub(super) async fn sorted(
+        &self,
+        io: &mut Io<'_>,
+        mut reader: Reader<'_>,
+        page: Page,
+        progress: Progress,
+        order: Option<&OrderBy<'_>>,
+        after: Option<Vec<u8>>,
+    ) -> Result<Page> {
+        let reverse = order.is_some_and(|order| order.reverse);
+        let complete = order.is_some_and(|order| order.complete);
+        if let Some(after) = &after {
+            start(&mut reader, after, reverse, complete)?;
+        }
+        let executor = Executor::sorted(self.bound, self.env, progress);
+        let mut sorting = Sorting {
+            run: self,
+            executor,
+            page: page.after(progress, after),
+            last: None,
+            reverse,
+        };
+        // Items whose bytes tie wait for each other.
+        let mut tied: Vec<(Vec<u8>, u64, Value)> = Vec::new();
+        while let Some(step) = reader
+            .next(io, sorting.page.step(self.left(progress)))
+            .await?
+        {
+            for candidate in step {
+                let more = candidate.tied;
+                if let Some(item) = sorting.keyed(&candidate)? {
+                    tied.push(item);
+                }
+                if more {
+                    continue;
+                }
+                tied.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
+                for item in tied.drain(..) {
+                    if let Some(end) = sorting.push(item)? {
+                        return Ok(sorting.ended(end));
+                    }
+                }
+            }
+            if sorting.page.is_exhausted(io.work) && tied.is_empty() && sorting.last.is_some() {
+                return Ok(sorting.ended(End::Pause));
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(sorting.page)
+    }
+
+    /// Rows that may still come out, those that are left out included.
+    fn left(&self, progress: Progress) -> Option<u64> {
+        let (offset, limit) = self.bound.window();
+        let hidden = offset.saturating_sub(progress.skipped);
+        limit.map(|limit| {
+            limit
+                .saturating_sub(progress.emitted)
+                .saturating_add(hidden)
+        })
+    }
+}
+
+fn at(page: &Page, skipped: u64, track: Track, place: Vec<u8>, rows: u32) -> Position {
+    Position {
+        skipped,
+        emitted: page.emitted(),
+        place: Place::At { track, place, rows },
+    }
+}
+
+/// Moves a reader to the item that a key names, or where it would be.
+fn start(reader: &mut Reader<'_>, after: &[u8], reverse: bool, complete: bool) -> Result<()> {
+    let (sorted, tie) = after
+        .split_last_chunk::<TIE_BYTES>()
+        .ok_or_else(invalid_token)?;
+    let (ordinal, _) = tie.split_first_chunk::<8>().ok_or_else(invalid_token)?;
+    let ordinal = u64::from_be_bytes(*ordinal);
+    if reverse {
+        let value: Vec<u8> = sorted.iter().map(|byte| !byte).collect();
+        reader.start_sorted(defined(&value, complete), !ordinal);
+    } else {
+        reader.start_sorted(defined(sorted, complete), ordinal);
+    }
+    Ok(())
+}
+
+/// The value in a key; none if it is that of an item without one, which a complete index has an entry of.
+fn defined(value: &[u8], complete: bool) -> Option<&[u8]> {
+    Some(value).filter(|value| complete || *value != [0])
+}
+
+/// Why a sorted page ends.
+enum End {
+    /// All rows that may come have come.
+    Done,
+    /// Another row is waiting.
+    Full,
+    /// It was work enough.
+    Pause,
+}
+
+/// A sorted page under way.
+struct Sorting<'r, 'a> {
+    run: &'r Run<'a>,
+    executor: Executor<'r>,
+    page: Page,
+    /// The key of the last row that came out, or behind all rows of the last item.
+    last: Option<Vec<u8>>,
+    reverse: bool,
+}
+
+impl Sorting<'_, '_> {
+    /// The item with its key, unless all of it came out before or it belongs elsewhere.
+    fn keyed(&self, candidate: &Candidate) -> Result<Option<(Vec<u8>, u64, Value)>> {
+        let document = self.run.document(candidate, None)?;
+        let key = self.run.bound.sort_key(&document, candidate.ordinal, 0);
+        // Among those without a value there may be others, if all items had to be read to find them.
+        let undefined = if self.reverse { u8::MAX } else { 0 };
+        if candidate.value.is_none() && key.first() != Some(&undefined) {
+            return Ok(None);
+        }
+        let before = |after: &Vec<u8>| stem(&key) < stem(after);
+        Ok(match self.page.after.as_ref().is_some_and(before) {
+            true => None,
+            false => Some((key, candidate.ordinal, document)),
+        })
+    }
+
+    /// Rows of one item; says if the page ends with it.
+    fn push(&mut self, (key, ordinal, document): (Vec<u8>, u64, Value)) -> Result<Option<End>> {
+        let done = match &self.page.after {
+            Some(after) if stem(after) == stem(&key) => number(after).saturating_add(1),
+            Some(_) | None => 0,
+        };
+        let flow = self.executor.push_at(document, ordinal, done)?;
+        for row in self.executor.take_keyed() {
+            if self.page.is_full() {
+                return Ok(Some(End::Full));
+            }
+            self.last = Some(numbered(&key, &row));
+            self.page.push(row.value);
+        }
+        if flow == Flow::Done {
+            return Ok(Some(End::Done));
+        }
+        if !self.page.is_full() {
+            // Nothing more comes from this item, so the next page need not look at it.
+            let mut all = stem(&key).to_vec();
+            all.extend_from_slice(&[u8::MAX; NUMBER_BYTES]);
+            self.last = Some(all);
+        }
+        Ok(None)
+    }
+
+    fn ended(self, end: End) -> Page {
+        match (end, self.last) {
+            (End::Full | End::Pause, Some(key)) => {
+                let position = Position {
+                    skipped: self.executor.progress().skipped,
+                    emitted: self.page.emitted(),
+                    place: Place::After(key),
+                };
+                self.page.ended_at(position)
+            }
+            (End::Done, _) | (End::Full | End::Pause, None) => self.page,
+        }
+    }
+}
+
+/// A key without the number of the row.
+fn stem(key: &[u8]) -> &[u8] {
+    key.get(..key.len().saturating_sub(NUMBER_BYTES))
+        .unwrap_or_default()
+}
+
+fn number(key: &[u8]) -> u32 {
+    key.last_chunk::<NUMBER_BYTES>()
+        .map_or(0, |bytes| u32::from_be_bytes(*bytes))
+}
+
+fn numbered(key: &[u8], row: &Row) -> Vec<u8> {
+    [stem(key), &row.number().to_be_bytes()].concat()
+}
