@@ -9,6 +9,7 @@ use lapsedb_record::clock::ClockEvent;
 use lapsedb_store::{CollectionId, StoreError};
 use parking_lot::Mutex;
 
+use crate::documents::Unfinished;
 use crate::error::Result;
 use crate::purge::Wake;
 use crate::service::Service;
@@ -37,6 +38,7 @@ pub(crate) struct Maintenance {
     pub(crate) purged_items: AtomicU64,
     pub(crate) purged_bytes: AtomicU64,
     pub(crate) sweeper: Mutex<Sweeper>,
+    pub(crate) unfinished: Mutex<Unfinished>,
 }
 
 /// Figures over all collections.
@@ -93,6 +95,7 @@ impl Service {
         }
         self.store().turn_views().await?;
         self.keep_versions_true().await?;
+        self.finish_indexes().await?;
         if self.config().purge {
             self.purge_due(busy).await?;
         }

@@ -56,13 +56,17 @@ impl Service {
             } else {
                 deletes
             };
-            let mut purged = Purged::default();
+            let (mut dated, mut purged) = (Purged::default(), Purged::default());
             if room > 0 {
-                purged = self.store().purge(&collection, self.grace(), room).await?;
+                let (store, grace) = (self.store(), self.grace());
+                dated = store.purge_dated(&collection, grace, deletes).await?;
+                self.count_purged(&collection, dated);
+                let room = room.saturating_sub(dated.items);
+                purged = store.purge_by_ttl(&collection, grace, room).await?;
                 self.count_purged(&collection, purged);
             }
-            self.plan_wake(lsn, &collection, purged.items >= room)
-                .await?;
+            let used_up = dated.items >= deletes || purged.items >= room;
+            self.plan_wake(lsn, &collection, used_up).await?;
         }
         Ok(())
     }
@@ -87,11 +91,12 @@ impl Service {
     fn worth_a_look(&self, view: &View, collection: &Collection) -> bool {
         let buried =
             collection.policy.buried_written.is_some() || collection.policy.buried_due.is_some();
-        if collection.policy.setting == Setting::Off && !buried {
+        let dated = !collection.indexes.date_rules().all().is_empty();
+        if collection.policy.setting == Setting::Off && !buried && !dated {
             return false;
         }
         match self.maintenance().wakes.lock().get(&collection.cid) {
-            Some(wake) if wake.settings == collection.lsn => {
+            Some(wake) if wake.settings == collection.version => {
                 view.now() >= wake.at || (wake.lsn != view.lsn() && view.now() >= wake.recheck)
             }
             Some(_) | None => true,
@@ -142,7 +147,7 @@ impl Service {
         };
         let recheck = view.now().plus(Millis(RECHECK_MS));
         let wake = Wake {
-            settings: collection.lsn,
+            settings: collection.version,
             lsn,
             at,
             recheck,

@@ -6,7 +6,7 @@ use lapsedb_record::Clock;
 use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
 
 use crate::counts::Counts;
-use crate::documents::State;
+use crate::documents::{State, partial_filters};
 use crate::error::{Error, Kind, Result};
 use crate::maintain::Maintenance;
 use crate::throughput::Throughputs;
@@ -53,6 +53,7 @@ impl Service {
             accept_clock: config.accept_clock,
         })
         .await?;
+        store.set_filters(partial_filters());
         Ok(Arc::new(Service {
             store,
             config,

@@ -41,21 +41,50 @@ impl Store {
         grace: Millis,
         items_max: u64,
     ) -> Result<Purged> {
-        // What goes unseen later is told now, in the order of death.
-        self.tell_expiries(collection.cid, u64::MAX).await?;
-        // A date says nothing to the engine's judge: whom it has ended is removed one by one everywhere.
-        let by_date = self.remove_dead(Ended::ByDate, collection, grace, items_max);
-        let mut purged = by_date.await?;
+        let mut purged = self.purge_dated(collection, grace, items_max).await?;
         let room = items_max.saturating_sub(purged.items);
-        let rest = if self.settles(collection) {
-            self.bury(collection.cid, grace, room).await?
-        } else {
-            self.remove_dead(Ended::ByTtl, collection, grace, room)
-                .await?
-        };
+        let rest = self.purge_by_ttl(collection, grace, room).await?;
         purged.items += rest.items;
         purged.bytes += rest.bytes;
         Ok(purged)
+    }
+
+    /// Removes up to `items_max` records that a date has ended and whose grace has passed. A date says nothing to the engine's
+    /// judge: they go one by one everywhere.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn purge_dated(
+        &self,
+        collection: &Arc<Collection>,
+        grace: Millis,
+        items_max: u64,
+    ) -> Result<Purged> {
+        if collection.indexes.date_rules().all().is_empty() {
+            return Ok(Purged::default());
+        }
+        self.tell_expiries(collection.cid, u64::MAX).await?;
+        self.remove_dead(Ended::ByDate, collection, grace, items_max)
+            .await
+    }
+
+    /// Removes about `items_max` records that their ttl has ended and whose grace has passed.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn purge_by_ttl(
+        &self,
+        collection: &Arc<Collection>,
+        grace: Millis,
+        items_max: u64,
+    ) -> Result<Purged> {
+        // What goes unseen later is told now, in the order of death.
+        self.tell_expiries(collection.cid, u64::MAX).await?;
+        if self.settles(collection) {
+            return self.bury(collection.cid, grace, items_max).await;
+        }
+        self.remove_dead(Ended::ByTtl, collection, grace, items_max)
+            .await
     }
 
     /// Removes dead records one by one.
@@ -87,7 +116,10 @@ impl Store {
                 Ended::ByTtl => dead_keys(&view, &collection, settled, horizon, room).await?,
             };
             if keys.is_empty() {
-                self.forget_burials(&view, &collection).await?;
+                match ended {
+                    Ended::ByDate => self.forget_burials(&view, &collection).await?,
+                    Ended::ByTtl => {}
+                }
                 break;
             }
             match remove(self, &view, &collection, &keys).await {

@@ -15,9 +15,11 @@ pub(crate) mod look;
 mod make;
 pub mod namespace;
 mod object_id;
+mod partial;
 mod prepare;
 pub mod shell;
 mod state;
+mod unfinished;
 mod update;
 mod walk;
 pub(crate) mod work;
@@ -42,6 +44,8 @@ pub use work::Work;
 pub use writing::{WriteFault, Wrote};
 
 pub(crate) use look::Look;
+pub(crate) use partial::partial_filters;
+pub(crate) use unfinished::Unfinished;
 pub(crate) use walk::{Row, Walk};
 pub(crate) use writing::Writing;
 
