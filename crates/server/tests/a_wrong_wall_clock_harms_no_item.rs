@@ -1,4 +1,4 @@
-//! The rows C1 to C8 and C10 of clock faults, on the real server with a wall clock that is set under it.
+//! The rows C1 to C10 and C13 of clock faults, on the real server with a wall clock that is set under it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -275,6 +275,56 @@ fn c8_a_synchronised_clock_is_followed_at_once() {
     assert!(!seen(&machine, "short") && seen(&machine, "long"));
     within(5, "purging goes on", || figures(&machine) == (1, 0, false));
     assert_eq!(machine.logged("is not believed"), 0);
+}
+
+#[test]
+fn c9_a_leap_second_is_a_second_more_or_less() {
+    // Repeated, as most machines do it, or left out.
+    for step in [-1, 1] {
+        let mut machine = room(Machine::new());
+        let written = put(&machine, "brief", 3);
+        put(&machine, "long", 30);
+        let before = clock(&machine).0;
+        machine.set_wall(step);
+        assert!(seen(&machine, "long"));
+        let (now, suspect) = clock(&machine);
+        assert!(now >= before && !suspect, "{step}: {before} {now}");
+        assert!(put(&machine, "other", 30) >= written);
+        within(10, "an end", || !seen(&machine, "brief"));
+        assert!(clock(&machine).0 >= (written + 3) * 1000, "not before it");
+        assert!(seen(&machine, "long"));
+        assert_eq!(machine.logged("is not believed"), 0);
+    }
+}
+
+#[test]
+fn c13_rewriting_the_disk_drops_nothing_that_only_a_suspect_clock_calls_dead() {
+    let mut machine = room(Machine::new());
+    // Something is purged before the fault, so that there is a reason to rewrite the disk during it.
+    put(&machine, "first", 1);
+    within(10, "the first is purged", || {
+        !seen(&machine, "first") && figures(&machine) == (0, 0, false)
+    });
+    let ids = ["short", "long", "never"];
+    for (id, ttl) in ids.into_iter().zip([MINUTE, HOUR, -1]) {
+        put(&machine, id, ttl);
+    }
+    machine.set_wall(30 * DAY);
+    within(5, "the alarm", || clock(&machine).1);
+    let answer = admin(&machine, "POST", "/dbs/d/colls/c/ttl/purge", "");
+    assert_eq!(answer["purged"]["items"], 0);
+    within(20, "the disk is rewritten", || {
+        machine.logged("has left the disk") == 1
+    });
+    assert_eq!(figures(&machine), (3, 0, true));
+    machine.set_wall(0);
+    within(5, "the end of the alarm", || !clock(&machine).1);
+    assert!(ids.iter().all(|id| seen(&machine, id)));
+    machine.stop();
+    machine.start(&[]);
+    assert!(ids.iter().all(|id| seen(&machine, id)));
+    let counted = admin(&machine, "POST", "/dbs/d/colls/c/ttl/recount", "");
+    assert_eq!(counted["bucketsWrong"], 0, "{counted}");
 }
 
 #[test]

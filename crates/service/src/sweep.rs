@@ -83,7 +83,9 @@ impl Service {
             sweeper.current = None;
             sweeper.asked.retain(|other| *other != cid);
         }
-        done?;
+        if done? {
+            tracing::info!(collection = cid.0, "what was purged has left the disk");
+        }
         if pressed {
             return Ok(REST_PRESSED);
         }
