@@ -66,6 +66,9 @@ fn show_f64(n: f64) -> String {
             "-inf.0".into()
         };
     }
+    if n == 0.0 && n.is_sign_negative() {
+        return "-0.0".into();
+    }
     let text = number::to_string(n);
     match text.contains(['.', 'e']) {
         true => text,

@@ -7,6 +7,8 @@ mod keys;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use lapsedb_value::{Object, Str, Value};
 
@@ -14,6 +16,8 @@ use crate::collation::Collation;
 use crate::expressions::numeric::Num;
 use crate::expressions::path;
 use crate::expressions::values::compare;
+use crate::filter::Options;
+use crate::show::{show_element, show_object};
 use crate::{MqlError, Result};
 
 /// Fields that an order may name.
@@ -24,6 +28,8 @@ const SORT_FIELDS_MAX: usize = 32;
 pub struct Sort {
     fields: Vec<Field>,
     collation: Option<Arc<Collation>>,
+    /// How many documents were asked for their keys, where the order is that in which they come, backward.
+    visits: Option<Arc<AtomicI64>>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,14 +56,28 @@ impl Sort {
             Ok(Field {
                 path: name.clone(),
                 steps: path::split(name)?,
-                descending: is_descending(direction)?,
+                descending: is_descending(name, direction)?,
             })
         };
         let fields = spec.iter().map(field).collect::<Result<_>>()?;
         Ok(Sort {
             fields,
             collation: None,
+            visits: None,
         })
+    }
+
+    /// Reads an order of `find`: none at all and `$natural` forward are no order; `$natural` backward is.
+    pub fn parse_find(spec: &Object, options: &Options) -> Result<Option<Sort>> {
+        if let Some(direction) = spec.get("$natural") {
+            return natural(spec, direction);
+        }
+        match spec.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(
+                Sort::parse(spec)?.with_collation(options.collation.clone()),
+            )),
+        }
     }
 
     /// The fields in order, and whether each descends.
@@ -77,6 +97,9 @@ impl Sort {
     ///
     /// Values are as they are compared, so text is folded by the collation, if there is one.
     pub fn key(&self, document: &Object) -> Result<Vec<Value>> {
+        if let Some(visits) = &self.visits {
+            return Ok(vec![Value::Int64(visits.fetch_add(1, Relaxed))]);
+        }
         let fold = |value: &Value| match &self.collation {
             Some(collation) => collation.fold(value),
             None => value.clone(),
@@ -146,7 +169,29 @@ impl Sort {
     }
 }
 
-fn is_descending(direction: &Value) -> Result<bool> {
+/// `$natural` stands alone. Backward, documents are numbered as they are asked for, and the numbers descend.
+fn natural(spec: &Object, direction: &Value) -> Result<Option<Sort>> {
+    if spec.len() > 1 {
+        let shown = show_object(spec);
+        return Err(MqlError::bad_value(format!(
+            "Cannot include '$natural' in compound sort: {shown}"
+        )));
+    }
+    let Some(number) = Num::of(direction) else {
+        return Err(MqlError::bad_value("$natural must be 1 or -1"));
+    };
+    Ok((number.to_f64() < 0.0).then(|| Sort {
+        fields: vec![Field {
+            path: Str::const_new("$natural"),
+            steps: Vec::new(),
+            descending: true,
+        }],
+        collation: None,
+        visits: Some(Arc::default()),
+    }))
+}
+
+fn is_descending(name: &str, direction: &Value) -> Result<bool> {
     match Num::of(direction).map(|number| Some(number.to_f64() as i64)) {
         Some(Some(1)) => Ok(false),
         Some(Some(-1)) => Ok(true),
@@ -156,7 +201,10 @@ fn is_descending(direction: &Value) -> Result<bool> {
         )),
         None => Err(MqlError::new(
             15974,
-            format!("Illegal key in $sort specification: {direction}"),
+            format!(
+                "Illegal key in $sort specification: {}",
+                show_element(name, direction)
+            ),
         )),
     }
 }

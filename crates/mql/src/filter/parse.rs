@@ -102,6 +102,11 @@ impl<'a> Parser<'a> {
                     "$where is not supported: no JavaScript runs here",
                 ));
             }
+            "$not" => {
+                return Err(MqlError::bad_value(
+                    "unknown top level operator: $not. If you are trying to negate an entire expression, use $nor.",
+                ));
+            }
             _ => {
                 return Err(MqlError::bad_value(format!(
                     "unknown top level operator: {name}. If you have a field name that starts with a '$' symbol, \

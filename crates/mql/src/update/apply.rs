@@ -5,6 +5,7 @@ use lapsedb_value::{Object, Str, Value};
 use super::array_filters::ArrayFilters;
 use super::describe::Changes;
 use super::modifiers::{Modifier, Outcome};
+use super::place::{Place, member, place};
 use super::tree::Tree;
 use crate::expressions::Env;
 use crate::show::{show_element, show_value};
@@ -106,7 +107,7 @@ impl<'a> Apply<'a> {
                 Some(value) => {
                     let outcome = self.change(tree, value)?;
                     if matches!(outcome, Outcome::Removed) {
-                        remove(holder, name);
+                        self.remove(holder, name);
                     }
                     !matches!(outcome, Outcome::Same)
                 }
@@ -234,19 +235,26 @@ impl<'a> Apply<'a> {
                 show_element(name, value)
             )));
         };
-        let mut changed = false;
+        let mark = self.changes.mark();
+        let mut changed = 0;
         for (at, element) in elements.iter_mut().enumerate() {
             self.path.push(Str::from(at.to_string()));
             if let Some(tree) = self.tree_for(filtered, element)? {
                 let outcome = self.change(&tree, element)?;
                 if matches!(outcome, Outcome::Removed) {
                     *element = Value::Null;
+                    self.changes.set(&self.path(), &Value::Null);
                 }
-                changed |= !matches!(outcome, Outcome::Same);
+                changed += usize::from(!matches!(outcome, Outcome::Same));
             }
             self.path.pop();
         }
-        Ok(changed)
+        if changed > 1 {
+            // Change streams are told the whole array then, as MongoDB tells it.
+            self.changes.back_to(mark);
+            self.changes.set(&self.path(), value);
+        }
+        Ok(changed > 0)
     }
 
     /// The changes of all filters that an element fulfils.
@@ -275,9 +283,26 @@ impl<'a> Apply<'a> {
                     self.changes.set(&format!("{path}.{at}"), element);
                 }
             }
-            Outcome::Removed => self.changes.remove(&path),
+            // What holds the value knows what becomes of its place.
+            Outcome::Removed => {}
         }
         self.guard_id()
+    }
+
+    /// Takes a member away; an element becomes null, so that the others keep their places.
+    fn remove(&mut self, holder: &mut Value, name: &str) {
+        match holder {
+            Value::Object(object) => {
+                object.remove(name);
+                self.changes.remove(&self.path());
+            }
+            _ => {
+                if let Some(element) = member(holder, name) {
+                    *element = Value::Null;
+                    self.changes.set(&self.path(), &Value::Null);
+                }
+            }
+        }
     }
 
     fn guard_id(&self) -> Result<()> {
@@ -329,53 +354,6 @@ fn changed_if(changed: bool) -> Outcome {
     match changed {
         true => Outcome::Changed,
         false => Outcome::Same,
-    }
-}
-
-/// Where a member that is not there would go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Member,
-    Element(usize),
-    Blocked,
-}
-
-fn place(holder: &Value, name: &str) -> Place {
-    match holder {
-        Value::Object(_) => Place::Member,
-        Value::Array(_) => index(name).map_or(Place::Blocked, Place::Element),
-        _ => Place::Blocked,
-    }
-}
-
-/// Updates take any digits as a position, leading zeros too.
-fn index(name: &str) -> Option<usize> {
-    match name.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => name.parse().ok(),
-        false => None,
-    }
-}
-
-fn member<'v>(holder: &'v mut Value, name: &str) -> Option<&'v mut Value> {
-    match holder {
-        Value::Object(object) => object.get_mut(name),
-        Value::Array(elements) => elements.get_mut(index(name)?),
-        _ => None,
-    }
-}
-
-fn remove(holder: &mut Value, name: &str) {
-    match holder {
-        Value::Object(object) => {
-            object.remove(name);
-        }
-        // The other elements keep their places.
-        Value::Array(_) => {
-            if let Some(element) = member(holder, name) {
-                *element = Value::Null;
-            }
-        }
-        _ => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an update changed, as change streams tell it.
 
 use lapsedb_value::order::identical_bson;
-use lapsedb_value::{Object, Value};
+use lapsedb_value::{Object, Str, Value};
 
 /// What an update changed.
 #[derive(Clone, Debug, Default)]
@@ -90,18 +90,45 @@ fn joined(prefix: &str, name: &str) -> String {
 
 /// The notes that operators make while they change a document.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Changes(Description);
+pub(crate) struct Changes {
+    updated: Vec<(Str, Value)>,
+    removed: Vec<String>,
+}
+
+/// How many notes there were at some time.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    updated: usize,
+    removed: usize,
+}
 
 impl Changes {
     pub(crate) fn set(&mut self, path: &str, value: &Value) {
-        self.0.updated.insert(path, value.clone());
+        self.updated.push((Str::new(path), value.clone()));
     }
 
     pub(crate) fn remove(&mut self, path: &str) {
-        self.0.removed.push(path.to_owned());
+        self.removed.push(path.to_owned());
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            updated: self.updated.len(),
+            removed: self.removed.len(),
+        }
+    }
+
+    /// Forgets what was noted since.
+    pub(crate) fn back_to(&mut self, mark: Mark) {
+        self.updated.truncate(mark.updated);
+        self.removed.truncate(mark.removed);
     }
 
     pub(crate) fn into_description(self) -> Description {
-        self.0
+        Description {
+            updated: self.updated.into(),
+            removed: self.removed,
+            truncated: Vec::new(),
+        }
     }
 }

@@ -5,6 +5,7 @@ mod array_filters;
 mod describe;
 mod modifiers;
 mod pipeline;
+mod place;
 mod replace;
 mod tree;
 mod upsert;

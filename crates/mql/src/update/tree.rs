@@ -49,7 +49,7 @@ impl Tree {
         for (depth, step) in steps.iter().enumerate() {
             tree = match tree.branch(step, steps.get(depth + 1)) {
                 Some(branch) => branch,
-                None => return Err(conflict(path, depth)),
+                None => return Err(conflict(path, depth + 1)),
             };
         }
         match tree {
@@ -165,7 +165,7 @@ fn merge_lists(
 }
 
 fn conflict(path: &str, depth: usize) -> MqlError {
-    let names: Vec<&str> = path.split('.').take(depth.max(1)).collect();
+    let names: Vec<&str> = path.split('.').take(depth).collect();
     MqlError::new(
         40,
         format!(

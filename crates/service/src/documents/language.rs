@@ -69,10 +69,7 @@ impl Language {
 
     /// Reads an order; none, if it asks for none.
     pub(crate) fn sort(&self, sort: &Object) -> Result<Option<Sort>> {
-        if sort.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Sort::parse(sort)?))
+        Ok(Sort::parse_find(sort, &self.options)?)
     }
 
     /// Where the documents that a filter may find come from.

@@ -2,6 +2,7 @@
 
 mod parse;
 
+use lapsedb_value::bson::kind;
 use lapsedb_value::order::{compare_numbers, equal_bson};
 use lapsedb_value::{Object, Str, Value};
 
@@ -78,33 +79,42 @@ impl Schema {
 
     /// Whether the whole document fulfils it.
     pub(crate) fn matches(&self, document: &Object) -> bool {
-        let root = Value::Object(document.clone());
-        self.accepts(&root)
+        self.types
+            .as_ref()
+            .is_none_or(|types| types.numbers.contains(&i32::from(kind::DOCUMENT)))
+            && self.is_listed(|known| match known {
+                Value::Object(known) => equal_objects(known, document),
+                _ => false,
+            })
+            && self.accepts_members(document)
+            && self.combines(&|schema| schema.matches(document))
     }
 
     fn accepts(&self, value: &Value) -> bool {
         self.types.as_ref().is_none_or(|types| types.matches(value))
-            && self
-                .values
-                .as_ref()
-                .is_none_or(|values| values.iter().any(|known| equal_bson(known, value)))
+            && self.is_listed(|known| equal_bson(known, value))
             && self.accepts_number(value)
             && self.accepts_text(value)
             && self.accepts_array(value)
-            && self.accepts_object(value)
-            && self.all_of.iter().all(|schema| schema.accepts(value))
-            && (self.any_of.is_empty() || self.any_of.iter().any(|schema| schema.accepts(value)))
-            && (self.one_of.is_empty()
-                || self
-                    .one_of
-                    .iter()
-                    .filter(|schema| schema.accepts(value))
-                    .count()
-                    == 1)
-            && self
-                .not
-                .as_ref()
-                .is_none_or(|schema| !schema.accepts(value))
+            && value
+                .as_object()
+                .is_none_or(|object| self.accepts_members(object))
+            && self.combines(&|schema| schema.accepts(value))
+    }
+
+    fn is_listed(&self, equals: impl Fn(&Value) -> bool) -> bool {
+        self.values
+            .as_ref()
+            .is_none_or(|values| values.iter().any(equals))
+    }
+
+    /// What the schemas within this one say together.
+    fn combines(&self, accepts: &dyn Fn(&Schema) -> bool) -> bool {
+        let all = self.all_of.iter().all(accepts);
+        let any = self.any_of.is_empty() || self.any_of.iter().any(accepts);
+        let one = self.one_of.is_empty()
+            || self.one_of.iter().filter(|schema| accepts(schema)).count() == 1;
+        all && any && one && self.not.as_ref().is_none_or(|schema| !accepts(schema))
     }
 
     fn accepts_number(&self, value: &Value) -> bool {
@@ -172,10 +182,7 @@ impl Schema {
             }
     }
 
-    fn accepts_object(&self, value: &Value) -> bool {
-        let Value::Object(object) = value else {
-            return true;
-        };
+    fn accepts_members(&self, object: &Object) -> bool {
         self.min_properties.is_none_or(|min| object.len() >= min)
             && self.max_properties.is_none_or(|max| object.len() <= max)
             && self.required.iter().all(|name| object.contains_key(name))
@@ -188,7 +195,7 @@ impl Schema {
                         Dependency::Members(names) => {
                             names.iter().all(|name| object.contains_key(name))
                         }
-                        Dependency::Fulfil(schema) => schema.accepts(value),
+                        Dependency::Fulfil(schema) => schema.matches(object),
                     }
             })
     }
@@ -228,4 +235,9 @@ fn is_multiple(value: &Value, of: &Value) -> bool {
         (Some(value), Some(of)) => value.rem(of).is_zero(),
         _ => true,
     }
+}
+
+fn equal_objects(a: &Object, b: &Object) -> bool {
+    let pairs = || a.iter().zip(b.iter());
+    a.len() == b.len() && pairs().all(|((name, a), (other, b))| name == other && equal_bson(a, b))
 }

@@ -69,7 +69,8 @@ impl AddToSet {
         elements.extend(new);
         Ok(match elements.len() == before {
             true => Outcome::Same,
-            false => Outcome::Appended(before),
+            // Change streams are told the whole array, as MongoDB tells it.
+            false => Outcome::Changed,
         })
     }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use lapsedb_value::bson::type_name;
-use lapsedb_value::order::{compare_bson, identical_bson};
+use lapsedb_value::order::compare_bson;
 use lapsedb_value::{Object, Value};
 
 use super::Outcome;
@@ -98,20 +98,20 @@ impl Push {
                 apply.id_text()
             )));
         };
-        let before = elements.clone();
+        let before = elements.len();
         self.push(elements);
-        let kept = elements.len() >= before.len();
-        let grown = kept
-            && elements
-                .iter()
-                .zip(&before)
-                .all(|(a, b)| identical_bson(a, b));
-        Ok(match grown {
-            // What was pushed and cut off again counts as a change, as it does in MongoDB.
-            true if elements.len() == before.len() && self.values.is_empty() => Outcome::Same,
-            true => Outcome::Appended(before.len()),
-            false => Outcome::Changed,
+        // Sorting counts as a change even if all are in order, and so does pushing what is cut off again, as in MongoDB.
+        let touched = !self.values.is_empty() || (self.sort.is_some() && before > 0);
+        Ok(match touched || elements.len() != before {
+            true if self.is_plain() && before > 0 => Outcome::Appended(before),
+            true => Outcome::Changed,
+            false => Outcome::Same,
         })
+    }
+
+    /// Whether elements only go behind those that are there.
+    fn is_plain(&self) -> bool {
+        self.position.is_none() && self.slice.is_none() && self.sort.is_none()
     }
 
     pub(crate) fn missing(&self) -> Value {

@@ -35,16 +35,6 @@ impl Rename {
                 .iter()
                 .all(|step| matches!(step, Step::Name(_))))
         };
-        if !named(source)? {
-            return refuse(format!(
-                "The source field for $rename may not be dynamic: {source}"
-            ));
-        }
-        if !named(target)? {
-            return refuse(format!(
-                "The destination field for $rename may not be dynamic: {target}"
-            ));
-        }
         if source == target {
             return refuse(format!(
                 "The source and target field for $rename must differ: {shown}"
@@ -57,6 +47,16 @@ impl Rename {
         if below(source, target) || below(target, source) {
             return refuse(format!(
                 "The source and target field for $rename must not be on the same path: {shown}"
+            ));
+        }
+        if !named(source)? {
+            return refuse(format!(
+                "The source field for $rename may not be dynamic: {source}"
+            ));
+        }
+        if !named(target)? {
+            return refuse(format!(
+                "The destination field for $rename may not be dynamic: {target}"
             ));
         }
         let source = source.to_owned();
