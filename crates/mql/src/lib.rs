@@ -2,8 +2,6 @@
 //!
 //! Knows no storage, no protocol and no clock: documents and the time come in as arguments. Nothing here panics on input.
 
-#![allow(dead_code, reason = "the stages that use the last of these come next")]
-
 mod accumulators;
 pub mod collation;
 pub mod distinct;

@@ -129,6 +129,21 @@ impl Sort {
         Ok(best.unwrap_or_default())
     }
 
+    /// What a document is ordered by in `$top` and its like: the values at the paths as expressions see them, arrays as wholes.
+    pub(crate) fn plain_key(&self, document: &Object) -> Vec<Value> {
+        let value = |field: &Field| {
+            let found = field.steps.split_first().map(|(first, rest)| {
+                path::follow(document.get(first).unwrap_or(Value::undefined()), rest)
+            });
+            match found.map(|found| found.into_owned()) {
+                None | Some(Value::Undefined) => Value::Null,
+                Some(Value::Array(elements)) if elements.is_empty() => Value::Undefined,
+                Some(value) => value,
+            }
+        };
+        self.fields.iter().map(value).collect()
+    }
+
     /// Orders two keys.
     pub fn compare_keys(&self, a: &[Value], b: &[Value]) -> Ordering {
         for ((a, b), field) in a.iter().zip(b).zip(&self.fields) {

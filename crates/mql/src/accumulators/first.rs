@@ -18,7 +18,7 @@ impl Accumulator for First {
     }
 
     fn result(&self) -> Result<Value> {
-        Ok(missing_to_null(self.0.clone().unwrap_or(Value::Null)))
+        Ok(self.0.clone().unwrap_or(Value::Null))
     }
 
     fn bytes(&self) -> usize {

@@ -7,19 +7,19 @@ pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Resu
 }
 
 #[derive(Debug, Default)]
-struct Last(Value);
+struct Last(Option<Value>);
 
 impl Accumulator for Last {
     fn add(&mut self, value: &Value) -> Result<()> {
-        self.0 = value.clone();
+        self.0 = Some(value.clone());
         Ok(())
     }
 
     fn result(&self) -> Result<Value> {
-        Ok(missing_to_null(self.0.clone()))
+        Ok(self.0.clone().unwrap_or(Value::Null))
     }
 
     fn bytes(&self) -> usize {
-        weight(&self.0)
+        self.0.as_ref().map_or(0, weight)
     }
 }

@@ -111,6 +111,19 @@ impl Num {
         }
     }
 
+    /// The sum; whole numbers that overflow widen.
+    pub(crate) fn add(self, other: Num) -> Num {
+        match self.pair(other) {
+            Pair::Int(a, b) => narrow(i64::from(a) + i64::from(b)),
+            Pair::Long(a, b) => match a.checked_add(b) {
+                Some(sum) => Num::Long(sum),
+                None => Num::Double(a as f64 + b as f64),
+            },
+            Pair::Double(a, b) => Num::Double(a + b),
+            Pair::Decimal(a, b) => Num::Decimal(a.add(b)),
+        }
+    }
+
     /// The difference; whole numbers that overflow widen.
     pub(crate) fn subtract(self, other: Num) -> Num {
         match self.pair(other) {

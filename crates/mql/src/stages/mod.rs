@@ -11,9 +11,15 @@ use crate::sort::Sort;
 use crate::{MqlError, Result};
 
 mod add_fields;
+mod bucket;
+mod bucket_auto;
 mod count;
+mod densify;
 mod documents;
 mod facet;
+mod fill;
+mod geo_near;
+mod graph_lookup;
 mod group;
 mod limit;
 mod lookup;
@@ -21,13 +27,16 @@ mod match_filter;
 mod merge;
 mod out;
 mod project;
+mod redact;
 mod replace_root;
 mod replace_with;
 mod sample;
+mod set_window_fields;
 mod skip;
 mod sort;
 mod sort_by_count;
 mod source;
+mod union_with;
 mod unset;
 mod unwind;
 
@@ -64,6 +73,13 @@ pub(crate) enum Stage {
     Facet(Arc<facet::Facet>),
     Sample(usize),
     Lookup(Arc<lookup::Lookup>),
+    GraphLookup(Arc<graph_lookup::GraphLookup>),
+    UnionWith(Arc<union_with::UnionWith>),
+    BucketAuto(Arc<bucket_auto::BucketAuto>),
+    SetWindowFields(Arc<set_window_fields::Windows>),
+    Redact(Arc<redact::Redact>),
+    Densify(Arc<densify::Densify>),
+    GeoNear(Arc<geo_near::GeoNear>),
     /// Documents that stand in the pipeline itself.
     Documents(Arc<documents::Documents>),
     /// What the service reads instead of a collection.
@@ -117,12 +133,18 @@ type Parse = fn(&'static str, &Value, &Context<'_>) -> Result<Vec<Stage>>;
 /// Sorted by name, so that a search halves it.
 const STAGES: &[(&str, Parse)] = &[
     ("$addFields", add_fields::parse),
+    ("$bucket", bucket::parse),
+    ("$bucketAuto", bucket_auto::parse),
     ("$changeStream", source::parse),
     ("$collStats", source::parse),
     ("$count", count::parse),
     ("$currentOp", source::parse),
+    ("$densify", densify::parse),
     ("$documents", documents::parse),
     ("$facet", facet::parse),
+    ("$fill", fill::parse),
+    ("$geoNear", geo_near::parse),
+    ("$graphLookup", graph_lookup::parse),
     ("$group", group::parse),
     ("$indexStats", source::parse),
     ("$limit", limit::parse),
@@ -134,13 +156,16 @@ const STAGES: &[(&str, Parse)] = &[
     ("$out", out::parse),
     ("$planCacheStats", source::parse),
     ("$project", project::parse),
+    ("$redact", redact::parse),
     ("$replaceRoot", replace_root::parse),
     ("$replaceWith", replace_with::parse),
     ("$sample", sample::parse),
     ("$set", add_fields::parse),
+    ("$setWindowFields", set_window_fields::parse),
     ("$skip", skip::parse),
     ("$sort", sort::parse),
     ("$sortByCount", sort_by_count::parse),
+    ("$unionWith", union_with::parse),
     ("$unset", unset::parse),
     ("$unwind", unwind::parse),
 ];
@@ -259,6 +284,13 @@ impl Stage {
             Stage::Facet(facet) => facet::start(facet, options),
             Stage::Sample(size) => sample::start(*size, env()),
             Stage::Lookup(lookup) => lookup::start(lookup, options),
+            Stage::GraphLookup(graph) => graph_lookup::start(graph, options),
+            Stage::UnionWith(union) => union_with::start(union, options),
+            Stage::BucketAuto(bucket) => bucket_auto::start(bucket, env()),
+            Stage::SetWindowFields(windows) => set_window_fields::start(windows, env()),
+            Stage::Redact(redact) => redact::start(redact, env()),
+            Stage::Densify(densify) => densify::start(densify),
+            Stage::GeoNear(near) => geo_near::start(near),
             Stage::Documents(documents) => documents::start(documents),
             // The service reads what they say; documents that come after pass.
             Stage::Source(_) | Stage::Out(_) | Stage::Merge(_) => skip::start(0),
