@@ -140,8 +140,7 @@ fn find(request: &Object) -> Result<Value> {
     let filter = Filter::parse(&object(request, "filter"), &options)?;
     let projection = Projection::parse(&object(request, "projection"), &options)?;
     let mut documents = documents(request);
-    if let Some(Value::Object(spec)) = request.get("sort") {
-        let sort = Sort::parse(spec)?;
+    if let Some(sort) = Sort::parse_find(&object(request, "sort"), &options)? {
         let mut matching = Vec::new();
         for document in documents {
             if filter.matches(&document)? {

@@ -117,12 +117,12 @@ impl Collation {
                 letters::push_number(&digits, &mut key);
             } else if !(spec.shifted && letters::is_ignorable(sign, &spec.max_variable)) {
                 let letter = letters::split(sign);
-                letter.bases.iter().for_each(|base| key.push(*base));
+                let case = letters::case_weight(letter.upper, spec.case_first == "upper");
+                for base in letter.bases {
+                    key.push(base);
+                    cases.push(case);
+                }
                 accents.push(letter.accent);
-                cases.push(letters::case_weight(
-                    letter.upper,
-                    spec.case_first == "upper",
-                ));
             }
         }
         if spec.strength >= 2 {

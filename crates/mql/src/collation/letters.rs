@@ -2,8 +2,8 @@
 
 use lapsedb_value::Str;
 
-/// ASCII signs that are neither letters nor digits, in the order of the root collation.
-const SIGNS: &str = "\t\n\u{B}\u{C}\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
+/// Signs that are neither letters nor digits, in the order of the root collation.
+const SIGNS: &str = "\t\n\u{B}\u{C}\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~¤¢$£¥€";
 
 /// The first of these that is neither space nor punctuation.
 const FIRST_SYMBOL: char = '`';
@@ -18,26 +18,25 @@ const OTHER_BASE: u32 = 0x200;
 /// The weight of a letter without an accent.
 const NO_ACCENT: char = '\u{2}';
 
-/// Latin letters with accents: the bare letter, the accent's number, and all letters that have it.
-const ACCENTED: [(char, &str); 18] = [
-    ('a', "àáâãäåāăąǎ"),
-    ('c', "çćĉċč"),
-    ('d', "ďđ"),
-    ('e', "èéêëēĕėęě"),
-    ('g', "ĝğġģ"),
-    ('h', "ĥħ"),
-    ('i', "ìíîïĩīĭįı"),
-    ('j', "ĵ"),
-    ('k', "ķ"),
-    ('l', "ĺļľŀł"),
-    ('n', "ñńņňŉ"),
-    ('o', "òóôõöøōŏő"),
-    ('r', "ŕŗř"),
-    ('s', "śŝşš"),
-    ('t', "ţťŧ"),
-    ('u', "ùúûüũūŭůűų"),
-    ('y', "ýÿŷ"),
-    ('z', "źżž"),
+/// The weight of the first accent; below it is that of a ligature.
+const FIRST_ACCENT: u32 = 4;
+
+/// Latin letters with accents, each behind its bare letter: a row per accent, in the order of the accents.
+const ACCENTS: [&str; 14] = [
+    "aáeéiíoóuúyýcćlĺnńrŕsśzźgǵkḱmḿpṕwẃ",
+    "aàeèiìoòuùnǹwẁyỳ",
+    "aăeĕgğiĭoŏuŭ",
+    "aâeêiîoôuûcĉgĝhĥjĵsŝwŵyŷzẑ",
+    "cčdďeělľnňrřsštťzžaǎiǐoǒuǔgǧkǩjǰhȟ",
+    "aåuůwẘyẙ",
+    "aäeëiïoöuüyÿhḧwẅxẍtẗ",
+    "oőuű",
+    "aãnñoõiĩuũvṽeẽyỹ",
+    "cċeėgġzżaȧoȯbḃdḋfḟhḣmṁnṅpṗrṙsṡtṫwẇxẋyẏ",
+    "oølł",
+    "cçgģkķlļnņrŗsştţeȩdḑhḩ",
+    "aąeęiįuųoǫ",
+    "aāeēiīoōuūyȳgḡ",
 ];
 
 /// Letters that count as two.
@@ -63,18 +62,29 @@ pub(super) fn split(sign: char) -> Letter {
             upper,
         };
     }
-    let accented = ACCENTED.iter().find_map(|(base, accented)| {
-        Some((*base, accented.chars().position(|sign| sign == small)?))
-    });
-    let (base, accent) = match accented {
-        Some((base, at)) => (base, char::from_u32(4 + at as u32).unwrap_or(NO_ACCENT)),
-        None => (small, NO_ACCENT),
-    };
+    let (base, accent) = accented(small).unwrap_or((small, NO_ACCENT));
     Letter {
         bases: vec![weight(base)],
         accent,
         upper,
     }
+}
+
+/// The bare letter and the weight of the accent.
+fn accented(small: char) -> Option<(char, char)> {
+    if small.is_ascii() {
+        return None;
+    }
+    let rows = ACCENTS.iter().zip(FIRST_ACCENT..);
+    for (row, accent) in rows {
+        let mut signs = row.chars();
+        while let (Some(base), Some(letter)) = (signs.next(), signs.next()) {
+            if letter == small {
+                return Some((base, char::from_u32(accent)?));
+            }
+        }
+    }
+    None
 }
 
 fn weight(sign: char) -> char {

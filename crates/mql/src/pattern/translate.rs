@@ -11,6 +11,9 @@ pub(super) fn translate(source: &str, verbose: bool, lines: bool) -> String {
         match sign {
             '\\' => escape(&mut signs, &mut out),
             '[' => class(&mut signs, &mut out),
+            '(' if is_comment(&signs) => {
+                signs.find(|sign| *sign == ')');
+            }
             '{' if !is_quantifier(&signs) => out.push_str("\\{"),
             '#' if verbose => comment(&mut signs),
             // The end is also before a last line break. Behind this sign nothing may follow but what closes groups, so that
@@ -29,6 +32,12 @@ fn comment(signs: &mut Peekable<Chars<'_>>) {
             return;
         }
     }
+}
+
+/// Whether a bracket that was just read opens a comment: `(?#…)`.
+fn is_comment(rest: &Peekable<Chars<'_>>) -> bool {
+    let mut rest = rest.clone();
+    rest.next() == Some('?') && rest.next() == Some('#')
 }
 
 /// Whether a brace that was just read opens a count such as `{2,3}`; else it means itself.
@@ -61,11 +70,69 @@ fn escape(signs: &mut Peekable<Chars<'_>>, out: &mut String) {
         'R' => out.push_str("(?:\\r\\n|\\n|\\r|\\f|\\x0B)"),
         'N' => out.push_str("[^\\n]"),
         'b' => out.push_str("(?-u:\\b)"),
-        'e' => out.push_str("\\x1B"),
+        'v' => out.push_str("[\\n\\x0B\\f\\r\\x{85}\\x{2028}\\x{2029}]"),
         'Z' => out.push_str("\\n?\\z"),
         'Q' => quoted(signs, out),
         'E' => {}
+        _ => one_sign(sign, signs, out),
+    }
+}
+
+/// Escapes that mean the same inside and outside of classes.
+fn one_sign(sign: char, signs: &mut Peekable<Chars<'_>>, out: &mut String) {
+    match sign {
+        'e' => out.push_str("\\x1B"),
+        'p' | 'P' | 'x' => {
+            out.push('\\');
+            out.push(sign);
+            if signs.peek() == Some(&'{') {
+                // What is in the braces is a name or a number, not a count.
+                for sign in signs.by_ref() {
+                    out.push(sign);
+                    if sign == '}' {
+                        break;
+                    }
+                }
+            }
+        }
+        'o' if signs.next_if_eq(&'{').is_some() => {
+            let digits: String = signs.by_ref().take_while(|sign| *sign != '}').collect();
+            push_code(u32::from_str_radix(&digits, 8).ok(), out);
+        }
+        'c' => {
+            let letter = signs
+                .next()
+                .map(|letter| letter.to_ascii_uppercase() as u32 ^ 0x40);
+            push_code(letter, out);
+        }
+        '0' => push_octal(sign, signs, out),
+        '1'..='7' if is_octal(signs) => push_octal(sign, signs, out),
         _ => literal_escape(sign, out),
+    }
+}
+
+/// Whether two more octal digits follow: then the number is that of a sign, and not that of a group.
+fn is_octal(signs: &Peekable<Chars<'_>>) -> bool {
+    let mut rest = signs.clone();
+    let mut octal = || rest.next().is_some_and(|sign| ('0'..='7').contains(&sign));
+    octal() && octal()
+}
+
+fn push_octal(first: char, signs: &mut Peekable<Chars<'_>>, out: &mut String) {
+    let mut digits = String::from(first);
+    while digits.len() < 3
+        && let Some(digit) = signs.next_if(|sign| ('0'..='7').contains(sign))
+    {
+        digits.push(digit);
+    }
+    push_code(u32::from_str_radix(&digits, 8).ok(), out);
+}
+
+/// A sign by its number; one that does not exist is left for the engine to refuse.
+fn push_code(code: Option<u32>, out: &mut String) {
+    match code {
+        Some(code) => out.push_str(&format!("\\x{{{code:X}}}")),
+        None => out.push_str("\\x{}"),
     }
 }
 
@@ -155,7 +222,7 @@ fn class_escape(signs: &mut Peekable<Chars<'_>>, out: &mut String) {
         'W' => out.push_str("[^0-9A-Za-z_]"),
         'S' => out.push_str("[^\\t\\n\\x0B\\f\\r\\x20]"),
         'b' => out.push_str("\\x08"),
-        'e' => out.push_str("\\x1B"),
-        _ => literal_escape(sign, out),
+        'v' => out.push_str("\\n\\x0B\\f\\r\\x{85}\\x{2028}\\x{2029}"),
+        _ => one_sign(sign, signs, out),
     }
 }
