@@ -10,6 +10,9 @@ use lapsedb_value::Str;
 use super::modifiers::Modifier;
 use crate::{MqlError, Result};
 
+/// Names that an update's path may have, so that what it makes can be stored.
+const STEPS_MAX: usize = 180;
+
 /// What happens at a place of a document.
 #[derive(Clone, Debug)]
 pub(crate) enum Tree {
@@ -197,7 +200,13 @@ pub(crate) fn steps(path: &str) -> Result<Vec<Step<'_>>> {
     if path.is_empty() {
         return Err(MqlError::new(56, "An empty update path is not valid."));
     }
-    let steps: Vec<Step<'_>> = path.split('.').map(step).collect();
+    let steps: Vec<Step<'_>> = path.split('.').take(STEPS_MAX + 1).map(step).collect();
+    if steps.len() > STEPS_MAX {
+        return Err(MqlError::new(
+            15,
+            format!("The update path is too long: more than {STEPS_MAX} names"),
+        ));
+    }
     if steps.contains(&Step::Name("")) {
         return Err(MqlError::new(
             56,
