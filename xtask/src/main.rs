@@ -11,7 +11,10 @@ const USAGE: &str = "usage: cargo run -p xtask -- tidy   checks the house rules
        cargo run -p xtask -- gen    writes the generated pages under docs/support";
 
 /// Tests that compare a page with what their crate knows, and write it when they are told to: package and test.
-const PAGES: [(&str, &str); 1] = [("lapsedb-sql", "support_page_is_true")];
+const PAGES: [(&str, &str); 2] = [
+    ("lapsedb-sql", "support_page_is_true"),
+    ("lapsedb-mql", "support_page_is_true"),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

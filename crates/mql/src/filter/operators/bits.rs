@@ -66,7 +66,9 @@ impl Bits {
             // MongoDB rounds decimals here, where it refuses doubles with a fraction.
             Value::Decimal128(bytes) => {
                 let rounded = Decimal128::from_bytes(bytes).round_to(0);
-                self.holds(|at| saturated(rounded) >> at.min(INTEGER_BITS - 1) & 1 == 1)
+                // What does not fit, or is no number, has only the highest bit.
+                let n = rounded.to_i64_truncated().unwrap_or(i64::MIN);
+                self.holds(|at| n >> at.min(INTEGER_BITS - 1) & 1 == 1)
             }
             _ => false,
         }
@@ -80,16 +82,6 @@ impl Bits {
             Quantity::AnySet => bits.any(|set| set),
             Quantity::AnyClear => bits.any(|set| !set),
         }
-    }
-}
-
-/// The integer; the nearest one there is for a number that does not fit, and zero for what is no number.
-fn saturated(number: Decimal128) -> i64 {
-    match number.to_i64_truncated() {
-        Some(n) => n,
-        None if number.is_nan() => 0,
-        None if number.is_negative() => i64::MIN,
-        None => i64::MAX,
     }
 }
 
