@@ -3,7 +3,7 @@
 //! An array counts as its least element when ascending and as its greatest when descending; an empty one comes before null, and
 //! what is missing is null.
 
-mod keys;
+pub(crate) mod keys;
 
 use std::cmp::Ordering;
 use std::sync::Arc;

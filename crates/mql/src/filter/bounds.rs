@@ -393,3 +393,7 @@ fn intersect(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
     }
     merge(both)
 }
+
+#[cfg(test)]
+#[path = "bounds_tests.rs"]
+mod tests;

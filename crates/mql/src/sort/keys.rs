@@ -29,7 +29,7 @@ struct Positioned<'v> {
 }
 
 /// All keys of a document; two arrays side by side are refused.
-pub(super) fn keys<'v>(paths: &[&'v [Str]], document: &'v Object) -> Result<Vec<Vec<&'v Value>>> {
+pub(crate) fn keys<'v>(paths: &[&'v [Str]], document: &'v Object) -> Result<Vec<Vec<&'v Value>>> {
     let slots = paths.iter().map(|rest| Slot {
         rest,
         value: &MISSING,
