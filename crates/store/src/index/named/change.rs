@@ -234,7 +234,9 @@ impl Store {
         let mut change = MetaChange::default();
         if !indexes.burying.is_empty() {
             change.hold_readers();
-            // The buried get their grace from this moment on.
+        }
+        if indexes.ends_more_than(&collection.indexes) {
+            // Whom this ends or buries gets its grace from this moment on.
             body.history.shown = None;
         }
         change.put(
@@ -246,6 +248,19 @@ impl Store {
 }
 
 impl NamedIndexes {
+    /// Whether documents end, or stay ended, by what these say and the older ones did not.
+    fn ends_more_than(&self, older: &NamedIndexes) -> bool {
+        let lives = |indexes: &NamedIndexes| -> Vec<_> {
+            let ending = indexes.all.iter().filter(|index| index.dates_whole);
+            ending
+                .map(|index| (index.number, index.expire_after))
+                .collect()
+        };
+        let before = lives(older);
+        let more = |life: &(u32, Option<Secs>)| !before.contains(life);
+        !self.burying.is_empty() || lives(self).iter().any(more)
+    }
+
     fn take_number(&mut self) -> u32 {
         self.next += 1;
         self.next
