@@ -56,12 +56,17 @@ pub struct OrderBy<'a> {
     pub reverse: bool,
     /// Whether every item has an entry, so that none is missing from it.
     pub complete: bool,
+    /// What all encoded values of interest begin with; what is sorted by follows.
+    pub prefix: Vec<u8>,
     /// How many bytes of an encoded value are in order, if not all.
-    pub tie_len: TieLen<'a>,
+    pub tie_len: OwnTieLen<'a>,
 }
 
 /// Says how many of the first bytes of an encoded value are in order, if not all.
 pub type TieLen<'a> = &'a (dyn Fn(&[u8]) -> Option<usize> + Sync);
+
+/// The same, owned.
+pub type OwnTieLen<'a> = Box<dyn Fn(&[u8]) -> Option<usize> + Send + Sync + 'a>;
 
 /// What must be known of the items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +146,13 @@ impl Bounds {
             Bounds::Value(value) => behind(value),
             Bounds::Range(_, to) => to.clone(),
         }
+    }
+
+    /// All that begin so.
+    #[must_use]
+    pub fn beginning_with(prefix: Vec<u8>) -> Bounds {
+        let to = behind(&prefix);
+        Bounds::Range(prefix, to)
     }
 
     /// All values there are.

@@ -97,7 +97,8 @@ fn tuning(eager: u8) -> Tuning {
 }
 
 const POLICY: &str = r#","indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/hidden/*"}],
-    "compositeIndexes":[[{"path":"/s","order":"ascending"},{"path":"/n","order":"descending"}]]}"#;
+    "compositeIndexes":[[{"path":"/s","order":"ascending"},{"path":"/n","order":"descending"}],
+        [{"path":"/n","order":"descending"},{"path":"/s","order":"ascending"}]]}"#;
 
 fn definition(ttl: Option<i64>) -> Value {
     let ttl = ttl.map_or_else(String::new, |ttl| format!(",\"defaultTtl\":{ttl}"));

@@ -183,7 +183,11 @@ pub fn query() -> BoxedStrategy<Asked> {
                 Just("VALUE c.id"), Just("c.id, c.n"), Just("VALUE c.n"), Just("VALUE c.deep"), Just("*"),
             ]
             .prop_map(move |select| if joined && select == "*" { "VALUE c" } else { select });
-            let filtered = prop::option::weighted(0.7, filter(joined))
+            let fixed = (Just("c.s = 'a'"), prop::option::of(filter(joined))).prop_map(|(fixed, more)| match more {
+                Some(more) => format!("{fixed} AND {more}"),
+                None => fixed.to_owned(),
+            });
+            let filtered = prop::option::weighted(0.7, prop_oneof![5 => filter(joined), 1 => fixed])
                 .prop_map(|filter| filter.map(|filter| format!("WHERE {filter}")).unwrap_or_default());
             let window = prop::option::weighted(0.4, (0_u32..6, 0_u32..8));
             let sort = (path(), any::<bool>()).prop_filter_map("sorted by members", |(path, falling)| {
@@ -193,6 +197,8 @@ pub fn query() -> BoxedStrategy<Asked> {
                 5 => sort,
                 1 => Just("ORDER BY c.s ASC, c.n DESC".to_owned()),
                 1 => Just("ORDER BY c.s DESC, c.n ASC".to_owned()),
+                1 => Just("ORDER BY c.n DESC, c.s ASC".to_owned()),
+                1 => Just("ORDER BY c.n ASC, c.s DESC".to_owned()),
             ];
             let grouped = prop_oneof![
                 Just(("VALUE COUNT(1)", "")),

@@ -70,6 +70,32 @@ pub fn tie_len(bytes: &[u8]) -> Option<usize> {
     (bytes.get(end) == Some(&CUT)).then_some(end + 1)
 }
 
+/// The same for several encoded values one behind the other, some of them inverted: see [`super::composite`].
+#[must_use]
+pub fn tie_len_of_parts(bytes: &[u8], falling: &[bool]) -> Option<usize> {
+    let mut at = 0;
+    for falling in falling {
+        let turned = |byte: &u8| if *falling { !*byte } else { *byte };
+        let rest = bytes.get(at..)?;
+        let len = match turned(rest.first()?) {
+            STRING => {
+                let end = rest
+                    .iter()
+                    .position(|byte| matches!(turned(byte), END | CUT))?;
+                if rest.get(end).map(turned) == Some(CUT) {
+                    return Some(at + end + 1);
+                }
+                end + 1
+            }
+            0x00..=0x03 => 1,
+            // A tag, and eight bytes of a number or a hash.
+            _ => 9,
+        };
+        at += len;
+    }
+    None
+}
+
 /// The value that an entry of the index was made from, if the entry tells.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Option<Value> {

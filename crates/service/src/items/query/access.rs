@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use lapsedb_query::plan::{Bounds, Condition, Cover, OrderBy, Seek, Wanted};
-use lapsedb_query::{encode, order};
+use lapsedb_query::encode;
+use lapsedb_query::plan::{Bounds, Condition, Cover, Seek, Wanted};
 use lapsedb_record::Live;
 use lapsedb_sql::{Bound, PartitionFilter};
 use lapsedb_store::index::encode::PathId;
@@ -21,8 +21,8 @@ const OBJECT_ID_DIGITS: usize = 24;
 
 /// A query seen as a demand on one collection.
 pub(super) struct Access<'a> {
-    bound: &'a Bound,
-    collection: &'a Collection,
+    pub(super) bound: &'a Bound,
+    pub(super) collection: &'a Collection,
     /// The paths of the indexes that are spoken of.
     paths: Mutex<HashMap<u64, Path>>,
 }
@@ -45,7 +45,7 @@ impl<'a> Access<'a> {
     }
 
     /// The number of the index with an entry for every value at a path.
-    fn index_of(&self, path: &Path) -> Option<u64> {
+    pub(super) fn index_of(&self, path: &Path) -> Option<u64> {
         let system = match path.segments().first() {
             Some(Segment::Member(name)) => SYSTEM_PROPERTIES.contains(&name.as_str()),
             Some(Segment::Elements) | None => true,
@@ -87,30 +87,15 @@ impl<'a> Access<'a> {
         if !matches!(within.range, ItemRange::Everything) {
             mark_partition(&mut condition, &keys);
         }
+        let order = self.order(&mut condition);
         Wanted {
             condition,
             within: within.range,
             points: within.points,
-            order: self.order(),
+            order,
             cover: self.cover(),
             has,
         }
-    }
-
-    fn order<'w>(&self) -> Option<OrderBy<'w>> {
-        if !self.bound.is_sortable() {
-            return None;
-        }
-        let paths = self.bound.order_paths()?;
-        let [(path, descending)] = paths.as_slice() else {
-            return None;
-        };
-        Some(OrderBy {
-            index: self.index_of(path)?,
-            reverse: *descending,
-            complete: false,
-            tie_len: &order::tie_len,
-        })
     }
 
     /// Whether entries alone can answer; only asked of queries that see everything before their first row.

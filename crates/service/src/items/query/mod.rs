@@ -4,15 +4,17 @@
 //! must be seen whole first (other sorts, groups, aggregates, DISTINCT) resumes behind the key of its last row.
 
 mod access;
+mod order;
 mod page;
 mod stream;
 mod whole;
 
 use lapsedb_query::exec::{Candidate, Io, Reader};
+use lapsedb_query::order as encoded;
 use lapsedb_query::page::{Place, Position};
-use lapsedb_query::plan::{Choice, Wanted};
+use lapsedb_query::plan::{Choice, TieLen, Wanted};
+use lapsedb_query::planner;
 pub use lapsedb_query::planner::Tuning;
-use lapsedb_query::{order, planner};
 use lapsedb_sql::{Bound, Env, Executor, Progress};
 use lapsedb_store::ItemRange;
 use lapsedb_value::path::Path;
@@ -207,11 +209,11 @@ impl Run<'_> {
         };
         let covered = choice.covered;
         let needs_item = move |candidate: &Candidate| match &candidate.value {
-            Some(value) if covered => order::decode(value).is_none(),
+            Some(value) if covered => encoded::decode(value).is_none(),
             Some(_) | None => !covered,
         };
         let order = wanted.order.as_ref().filter(|_| choice.sorted);
-        let tie_len = order.map(|order| order.tie_len);
+        let tie_len = order.map(|order| &*order.tie_len as TieLen<'_>);
         let within = wanted.within.clone();
         let reader = Reader::new(choice.plan, within, tie_len, &needs_item);
         match place {
@@ -235,7 +237,7 @@ impl Run<'_> {
         match (&candidate.item, &candidate.value, path) {
             (Some(item), _, _) => item_value(&self.scope.collection, item),
             (None, Some(value), Some(path)) => {
-                let value = order::decode(value).unwrap_or_default();
+                let value = encoded::decode(value).unwrap_or_default();
                 Ok(access::document_with(path, value))
             }
             (None, _, _) => Ok(Value::Object(Object::new())),

@@ -83,9 +83,8 @@ impl Run<'_> {
         after: Option<Vec<u8>>,
     ) -> Result<Page> {
         let reverse = order.is_some_and(|order| order.reverse);
-        let complete = order.is_some_and(|order| order.complete);
-        if let Some(after) = &after {
-            start(&mut reader, after, reverse, complete)?;
+        if let (Some(after), Some(order)) = (&after, order) {
+            start(&mut reader, after, order)?;
         }
         let executor = Executor::sorted(self.bound, self.env, progress);
         let mut sorting = Sorting {
@@ -145,24 +144,23 @@ fn at(page: &Page, skipped: u64, track: Track, place: Vec<u8>, rows: u32) -> Pos
 }
 
 /// Moves a reader to the item that a key names, or where it would be.
-fn start(reader: &mut Reader<'_>, after: &[u8], reverse: bool, complete: bool) -> Result<()> {
+fn start(reader: &mut Reader<'_>, after: &[u8], order: &OrderBy<'_>) -> Result<()> {
     let (sorted, tie) = after
         .split_last_chunk::<TIE_BYTES>()
         .ok_or_else(invalid_token)?;
     let (ordinal, _) = tie.split_first_chunk::<8>().ok_or_else(invalid_token)?;
-    let ordinal = u64::from_be_bytes(*ordinal);
-    if reverse {
-        let value: Vec<u8> = sorted.iter().map(|byte| !byte).collect();
-        reader.start_sorted(defined(&value, complete), !ordinal);
-    } else {
-        reader.start_sorted(defined(sorted, complete), ordinal);
+    let mut ordinal = u64::from_be_bytes(*ordinal);
+    let mut value = sorted.to_vec();
+    if order.reverse {
+        // Keys are in the order of the result, entries in that of the index.
+        value.iter_mut().for_each(|byte| *byte = !*byte);
+        ordinal = !ordinal;
     }
+    // An item without a value has no entry, unless every item has one.
+    let lacks = !order.complete && value == [0];
+    let value = [order.prefix.as_slice(), &value].concat();
+    reader.start_sorted((!lacks).then_some(&value), ordinal);
     Ok(())
-}
-
-/// The value in a key; none if it is that of an item without one, which a complete index has an entry of.
-fn defined(value: &[u8], complete: bool) -> Option<&[u8]> {
-    Some(value).filter(|value| complete || *value != [0])
 }
 
 /// Why a sorted page ends.
