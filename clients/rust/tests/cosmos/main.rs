@@ -12,6 +12,7 @@ mod patch;
 mod query;
 mod throughput;
 mod ttl;
+mod versions;
 
 use azure_data_cosmos::clients::ContainerClient;
 use azure_data_cosmos::options::{ContentResponseOnWrite, ItemWriteOptions, OperationOptions};
