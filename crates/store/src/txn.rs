@@ -250,6 +250,7 @@ impl<'a> Txn<'a> {
         let ttl = document
             .get("ttl")
             .map_or(ItemTtl::Inherit, ItemTtl::of_value);
+        self.show_in_time(ttl);
         let slot = self.changed(slot);
         let fresh = match &slot.after {
             After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
@@ -368,6 +369,15 @@ impl<'a> Txn<'a> {
         let events = std::mem::take(&mut self.events);
         events.put(&self.collection, &mut self.batch)?;
         Ok(records)
+    }
+
+    /// Where expiries are told, a record that ends by its own ttl must be seen by whoever tells those of that second: so its
+    /// commit has to come before its end, and a reader whose time has reached that end waits for it.
+    fn show_in_time(&mut self, ttl: ItemTtl) {
+        if self.collection.history.kept && matches!(ttl, ItemTtl::After(_)) {
+            let record = Mark::undated(ttl, self.view.now().secs());
+            self.ends = self.ends.earlier(self.lens.expiry(&record));
+        }
     }
 
     /// A slot that is being changed; its first change gives it its place among them.
