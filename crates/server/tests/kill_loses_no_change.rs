@@ -287,7 +287,10 @@ impl Everybody {
     fn join(&mut self, server: &Server, random: &mut Random) {
         let mut container = server.existing("d", "c", "/pk");
         let mut reader = Reader {
-            mode: *random.pick(&[VERSIONS, VERSIONS, LATEST]),
+            mode: match random.percent(60) {
+                true => VERSIONS,
+                false => LATEST,
+            },
             partition: random
                 .percent(40)
                 .then(|| format!("w{}", random.below(WRITERS))),

@@ -68,6 +68,20 @@ impl Store {
             .await
     }
 
+    /// Removes up to `items_max` records that a date has ended, without any grace: where versions are kept, that is how they
+    /// are told. The dates are the client's and come in any order, so no place in a queue could part the told from the untold.
+    pub(crate) async fn tell_dated(
+        &self,
+        collection: &Arc<Collection>,
+        items_max: u64,
+    ) -> Result<u64> {
+        if collection.indexes.date_rules().all().is_empty() {
+            return Ok(0);
+        }
+        let removed = self.remove_dead(Ended::ByDate, collection, Millis(0), items_max);
+        Ok(removed.await?.items)
+    }
+
     /// Removes about `items_max` records that their ttl has ended and whose grace has passed.
     ///
     /// # Errors
@@ -139,6 +153,18 @@ impl Store {
             }
         }
         Ok(purged)
+    }
+}
+
+impl View {
+    /// Whether a date has ended a document that is still stored.
+    pub(crate) async fn dated_due(&self, collection: &Collection) -> Result<bool> {
+        if collection.indexes.date_rules().all().is_empty() {
+            return Ok(false);
+        }
+        let settled = Ledger::load(&self.snapshot, collection.cid).await?.settled;
+        let dead = dead_by_date(self, collection, settled, self.now(), PURGE_BATCH_ITEMS);
+        Ok(!dead.await?.is_empty())
     }
 }
 

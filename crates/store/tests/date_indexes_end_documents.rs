@@ -6,7 +6,9 @@ mod bench;
 
 use bench::{Bench, date_index, dated, object};
 use lapsedb_record::{Secs, Setting};
-use lapsedb_store::{Built, IndexDefinition, Place};
+use lapsedb_store::{
+    Built, ChangeLimits, EventKind, EventPlace, Events, IndexDefinition, ItemRange, Place, Source,
+};
 use lapsedb_value::{Object, Value};
 use tempfile::TempDir;
 
@@ -277,6 +279,57 @@ async fn an_index_that_begins_to_end_documents_is_built_for_it() {
             .await
             .unwrap();
         assert_eq!(bench.ids().await, [0; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_date_has_ended_is_told_once_to_who_follows() {
+    everywhere(async |bench: &mut Bench| {
+        bench.create(date_index("d", "date", 1)).await;
+        let cid = bench.look().await.1.cid;
+        bench.store().keep_versions(cid).await.unwrap();
+        let now = bench.now();
+        let begun = bench.store().view().await.unwrap().lsn();
+        bench.put(dated(1, now)).await.unwrap();
+        bench.put(dated(2, now + 60_000)).await.unwrap();
+        bench.advance(2000);
+        // A date of the past ends a document as it is written; it is told all the same.
+        bench.put(dated(3, now - 60_000)).await.unwrap();
+        bench.restart().await;
+        let told = async |bench: &Bench| {
+            let store = bench.store();
+            store.tell_expiries(cid, u64::MAX).await.unwrap();
+            let view = store.view().await.unwrap();
+            let collection = view.catalog().collection_numbered(cid).unwrap();
+            assert!(!view.expiries_due(collection).await.unwrap());
+            let source = Source {
+                collection,
+                range: &ItemRange::Everything,
+            };
+            let limits = ChangeLimits {
+                items_max: 100,
+                bytes_max: usize::MAX,
+                entries_max: u64::MAX,
+            };
+            let begun = EventPlace::end_of(begun);
+            match view.events(&[source], begun, limits).await.unwrap() {
+                Events::Page(page) => page
+                    .events
+                    .iter()
+                    .map(|event| event.kind)
+                    .collect::<Vec<_>>(),
+                Events::Forgotten => panic!("it is kept"),
+            }
+        };
+        use EventKind::{Create, Expire};
+        assert_eq!(told(bench).await, [Create, Create, Create, Expire, Expire]);
+        bench.purge().await;
+        assert_eq!(told(bench).await.len(), 5, "once");
+        bench.advance(60_000);
+        bench.put(dated(2, now + 600_000)).await.unwrap();
+        let wanted = [Create, Create, Create, Expire, Expire, Expire, Create];
+        assert_eq!(told(bench).await, wanted, "before its id is used again");
     })
     .await;
 }

@@ -34,13 +34,10 @@ impl View {
             return Ok(false);
         }
         let told = self.versions_state(collection.cid).await?.told;
-        Ok(!untold(self, collection, &told, self.now(), 1)
-            .await?
-            .is_empty())
+        let by_ttl = untold(self, collection, &told, self.now(), 1).await?;
+        Ok(!by_ttl.is_empty() || self.dated_due(collection).await?)
     }
-}
 
-impl View {
     /// Whether every expiry up to a time is told, or nobody wants to know.
     pub(crate) async fn told_up_to(&self, collection: &Collection, until: Millis) -> Result<bool> {
         if !collection.history.kept {
@@ -65,8 +62,15 @@ impl Store {
             let Some(collection) = view.catalog().collection_numbered(cid).cloned() else {
                 break;
             };
+            if !collection.history.kept {
+                break;
+            }
             match tell(self, &view, &collection).await {
-                Ok(0) => break,
+                Ok(0) => {
+                    drop(view);
+                    let room = events_max - count;
+                    return Ok(count + self.tell_dated(&collection, room).await?);
+                }
                 Ok(told) => count += told,
                 Err(StoreError::Retry) if retries < RETRIES_MAX => {
                     retries += 1;
@@ -104,9 +108,6 @@ impl QueuePlace {
 
 /// One commit's worth of events; says how many entries of the queues it dealt with.
 async fn tell(store: &Store, view: &View, collection: &Arc<Collection>) -> Result<u64> {
-    if !collection.history.kept {
-        return Ok(0);
-    }
     let cid = collection.cid;
     let state = view.versions_state(cid).await?;
     let dead = untold(view, collection, &state.told, view.now(), TELL_BATCH_EVENTS).await?;

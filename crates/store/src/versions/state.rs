@@ -31,7 +31,8 @@ impl Told {
         match header.ttl {
             ItemTtl::Inherit => (header.lsn, header.index) <= self.log,
             ItemTtl::After(life) => (header.written.plus(life).0, header.ordinal) <= self.due,
-            ItemTtl::Never => true,
+            // Only a date can have ended it, and then it is told when it is removed.
+            ItemTtl::Never => header.dates.is_empty(),
         }
     }
 }
