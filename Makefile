@@ -6,7 +6,8 @@
 #   make spec   the cases under spec/, on every engine; UPDATE=1 rewrites golden text
 #   make bench  reads and durable writes next to a bare HTTP server; BENCH_ARGS="--help" says more
 #   make fuzz   the property tests with many cases (CASES=…), and the targets under fuzz/ (SECONDS_EACH=…)
-#   make soak   kill -9 under load (CYCLES=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps)
+#   make soak   kill -9 under load (CYCLES=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps),
+#               what purging costs (PURGE_ITEMS=…, on a machine that is not busy otherwise)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -26,6 +27,7 @@ export LAPSEDB_CACHE CARGO_TARGET_DIR ROCKSDB_LIB_DIR ROCKSDB_STATIC
 ARGS ?=
 BENCH_ARGS ?=
 CASES ?= 20000
+PURGE_ITEMS ?= 1000000
 CYCLES ?= 500
 ROUNDS ?= 20000
 TIMES ?= 100
@@ -66,6 +68,7 @@ soak: tools rocksdb build
 	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_SOAK) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
 	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_SOAK) -p lapsedb-testkit --test no_reply_contradicts_every_order
 	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store --test store_is_as_the_model
+	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) cargo test --release -p lapsedb-store --test purging_costs_little -- --ignored --nocapture
 
 # The rest are steps of the above.
 

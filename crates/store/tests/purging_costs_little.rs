@@ -31,6 +31,9 @@ const DYING: CollectionId = CollectionId(2);
 const LIVING: CollectionId = CollectionId(3);
 const LIVING_ITEMS: usize = 20_000;
 const BATCH: usize = 100;
+const LIFE: Secs = Secs(24 * 60 * 60);
+/// From one batch of writes to the next: the items end over many seconds.
+const BATCH_MS: u64 = 100;
 const ROUNDS: usize = 5;
 /// How long reads are timed without purging.
 const QUIET: Duration = Duration::from_secs(3);
@@ -53,7 +56,7 @@ async fn define(store: &Store) {
         database_body(1, "d"),
     );
     for (cid, setting) in [
-        (DYING, Setting::OnWithDefault(Secs(60))),
+        (DYING, Setting::OnWithDefault(LIFE)),
         (LIVING, Setting::Off),
     ] {
         let body = CollectionBody {
@@ -125,6 +128,7 @@ async fn load(store: &Store, cid: CollectionId, count: usize) {
             assert!(put.is_ok());
         }
         txn.commit(store).await.unwrap();
+        store.clock().advance(BATCH_MS).unwrap();
     }
 }
 
@@ -182,7 +186,7 @@ async fn open(folder: &Path) -> Store {
 async fn purge(store: &Store) -> u64 {
     let (view, collection) = look(store, DYING).await;
     drop(view);
-    store.clock().advance(61_000).unwrap();
+    store.clock().advance(LIFE.millis().0).unwrap();
     let purged = store.purge(&collection, Millis(0), u64::MAX);
     purged.await.unwrap().items
 }
