@@ -63,7 +63,7 @@ impl Store {
         if collection.indexes.date_rules().all().is_empty() {
             return Ok(Purged::default());
         }
-        self.tell_expiries(collection.cid, u64::MAX).await?;
+        self.tell_expiries(collection.cid, items_max).await?;
         self.remove_dead(Ended::ByDate, collection, grace, items_max)
             .await
     }

@@ -11,6 +11,8 @@ use crate::partition_key::PartitionKey;
 use crate::{History, ItemKey, MetaChange, OpenOptions, Place, Recount, Txn};
 
 const CID: CollectionId = CollectionId(2);
+/// Items with this number or a greater one have more than two kilobytes.
+const LARGE: usize = 10_000;
 const TEN: Setting = Setting::OnWithDefault(Secs(10));
 
 /// A store with one collection, and the folder it lives in.
@@ -157,6 +159,9 @@ fn item(collection: &Collection, id: usize, ttl: Option<i64>) -> (ItemKey, Parti
     document.push("id", Value::from(format!("i{id}")));
     document.push("pk", Value::from("p"));
     document.push("name", Value::from(format!("n{id}")));
+    if id >= LARGE {
+        document.push("pad", Value::from("x".repeat(2000)));
+    }
     if let Some(ttl) = ttl {
         document.push("ttl", Value::from(ttl));
     }
@@ -332,5 +337,31 @@ async fn nothing_is_settled_before_its_expiry_is_told() {
             .await
             .iter()
             .all(|row| row.starts_with("versions"))
+    );
+}
+
+#[tokio::test]
+async fn a_collection_is_swept_when_much_of_it_is_dead_or_something_for_a_day() {
+    let home = Home::disk().await;
+    let is_worth_it = || async {
+        let (view, collection) = home.look().await;
+        let asked = home.store.sweep_is_worth_it(&view, &collection);
+        asked.await.unwrap()
+    };
+    home.put(0..5, None).await;
+    assert!(!is_worth_it().await, "nothing is settled");
+    home.advance(10);
+    assert_eq!(home.purge().await, 5);
+    assert!(!is_worth_it().await, "too little");
+    home.advance(24 * 60 * 60);
+    assert!(is_worth_it().await, "a day is long enough");
+    home.sweep().await;
+    assert!(!is_worth_it().await, "all is swept");
+    home.put(LARGE..LARGE + 600, None).await;
+    home.advance(10);
+    assert_eq!(home.purge().await, 600);
+    assert!(
+        is_worth_it().await,
+        "more than a megabyte, and all there is"
     );
 }
