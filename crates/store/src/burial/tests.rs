@@ -242,6 +242,8 @@ async fn a_view_of_older_settings_holds_back_what_newer_ones_have_killed() {
     home.define(off, History::default()).await;
     home.put(0..3, None).await;
     home.advance(50);
+    // The view is of the very second of the change, so that time alone does not tell them apart.
+    home.store.turn_views().await.unwrap();
     let (early, collection) = home.look().await;
     let on = collection.policy.changed(TEN, early.now());
     home.define(on, History::default()).await;
