@@ -5,11 +5,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress};
+use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress, Schema};
 use lapsedb_store::{Collection, View};
 use lapsedb_value::Value;
 
-use crate::collections::computed;
+use crate::collections::{computed, search};
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::names;
@@ -63,14 +63,15 @@ impl Query {
         )?)
     }
 
-    /// The same over a collection's items, which may have computed properties.
+    /// The same over a collection's items, whose definition may say what names and vectors mean.
     ///
     /// # Errors
     /// When the text is wrong.
     pub(crate) fn bind_for(&self, collection: &Collection) -> Result<Bound> {
-        let computed = computed::of(&collection.document);
+        let mut schema = Schema::new(computed::of(&collection.document));
+        search::add_embeddings(&collection.document, &mut schema);
         let parsed = lapsedb_sql::parse(&self.text)?;
-        Ok(lapsedb_sql::bind_with(&parsed, &self.params, &computed)?)
+        Ok(lapsedb_sql::bind_with(&parsed, &self.params, &schema)?)
     }
 
     /// Reads a posted query: `{"query": "…", "parameters": [{"name": "@p", "value": …}]}`.

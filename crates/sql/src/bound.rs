@@ -5,7 +5,6 @@ use lapsedb_value::path::Path;
 
 use crate::ast::Query;
 use crate::bind::{self, Origins};
-use crate::computed::{self, Computed};
 use crate::error::SqlError;
 use crate::exec;
 use crate::params::Params;
@@ -13,6 +12,7 @@ use crate::partition::{self, PartitionFilter};
 use crate::plan::{
     AggregateKind, BoundOrder, BoundQuery, Expr, ExprKind, Projection, SourceKind, Step,
 };
+use crate::schema::{self, Schema};
 
 /// A query whose names are resolved and whose parameters are known.
 #[derive(Clone, Debug)]
@@ -23,12 +23,12 @@ pub struct Bound {
 
 /// Resolves names, checks functions and counts, and puts the parameters in.
 pub fn bind(query: &Query, params: &Params) -> Result<Bound, SqlError> {
-    bind_with(query, params, &computed::NONE)
+    bind_with(query, params, &schema::NONE)
 }
 
-/// The same for a container with computed properties.
-pub fn bind_with(query: &Query, params: &Params, computed: &Computed) -> Result<Bound, SqlError> {
-    let (query, origins) = bind::bind_query(query, params, computed)?;
+/// The same for a container of which something is known.
+pub fn bind_with(query: &Query, params: &Params, schema: &Schema) -> Result<Bound, SqlError> {
+    let (query, origins) = bind::bind_query(query, params, schema)?;
     Ok(Bound { query, origins })
 }
 

@@ -27,12 +27,12 @@ pub(crate) struct Property {
     pub(crate) expr: Expr,
 }
 
-/// No computed properties.
-pub(crate) static NONE: Computed = Computed {
-    properties: Vec::new(),
-};
-
 impl Computed {
+    /// No computed properties.
+    pub(crate) const NONE: Computed = Computed {
+        properties: Vec::new(),
+    };
+
     /// Adds a property that is defined by `SELECT VALUE <expression> FROM c`.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ mod tests {
     use lapsedb_value::{Value, json};
 
     use super::*;
-    use crate::{Env, Executor, Params, bind_with};
+    use crate::{Env, Executor, Params, Schema, bind_with};
 
     fn computed(properties: &[(&str, &str)]) -> Computed {
         let mut computed = Computed::default();
@@ -135,7 +135,8 @@ mod tests {
             ("both", "SELECT VALUE c.n > 1 AND c.n < 4 FROM c"),
             ("alias", "SELECT VALUE c.g FROM c"),
         ]);
-        let bound = bind_with(&parser::parse(text)?, &Params::new(), &computed)?;
+        let schema = Schema::new(computed);
+        let bound = bind_with(&parser::parse(text)?, &Params::new(), &schema)?;
         let mut executor = Executor::new(&bound, Env::new(0));
         let mut rows = Vec::new();
         for document in documents() {

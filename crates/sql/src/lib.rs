@@ -28,6 +28,7 @@ mod params;
 mod parser;
 mod partition;
 pub mod plan;
+mod schema;
 mod span;
 
 pub use access::IndexOf;
@@ -43,6 +44,7 @@ pub use keyword::Keyword;
 pub use params::Params;
 pub use parser::parse;
 pub use partition::PartitionFilter;
+pub use schema::Schema;
 pub use span::Span;
 
 use lapsedb_value::Value;

@@ -10,7 +10,7 @@ mod list;
 mod ranges;
 mod read;
 mod replace;
-mod search;
+pub(crate) mod search;
 
 use lapsedb_record::{Secs, Setting};
 

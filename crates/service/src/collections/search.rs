@@ -2,6 +2,7 @@
 //!
 //! Pure: reads JSON values, touches no store.
 
+use lapsedb_sql::Schema;
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, order};
 
@@ -44,6 +45,18 @@ pub fn check(document: &Object) -> Result<(), Invalid> {
         check_vector_index(index, embeddings)?;
     }
     check_full_text(document)
+}
+
+/// Tells queries how the vectors of a collection are compared.
+pub(crate) fn add_embeddings(document: &Object, schema: &mut Schema) {
+    let embeddings = list(document, "vectorEmbeddingPolicy", "vectorEmbeddings");
+    for embedding in embeddings.unwrap_or_default() {
+        let path = embedding.get("path").as_str();
+        let path = path.and_then(|path| Path::parse_pointer(path).ok());
+        if let (Some(path), Some(metric)) = (path, embedding.get("distanceFunction").as_str()) {
+            schema.add_embedding(&path, metric);
+        }
+    }
 }
 
 /// Checks that what is there already stays as it is: vectors are stored by it.

@@ -6,11 +6,12 @@ use lapsedb_value::{Str, Value};
 
 use super::{Alias, Binder, Mode, Place};
 use crate::ast;
-use crate::computed::{self, Property};
+use crate::computed::Property;
 use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
 use crate::functions;
 use crate::plan::{AggregateKind, Expr, ExprKind, Slot, SubqueryKind};
+use crate::schema;
 use crate::span::Span;
 
 impl<'p> Binder<'p> {
@@ -22,8 +23,7 @@ impl<'p> Binder<'p> {
             ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name, span)?),
             ast::ExprKind::Name(name) => self.name(name, span)?,
             ast::ExprKind::Member(base, name) => {
-                let base = self.boxed(base)?;
-                self.member(base, &name.text)?
+                ExprKind::Member(self.boxed(base)?, name.text.clone())
             }
             ast::ExprKind::Index(base, index) => self.index(base, index)?,
             ast::ExprKind::Array(items) => ExprKind::Array(self.list(items)?),
@@ -75,7 +75,26 @@ impl<'p> Binder<'p> {
             } => self.call(name, *user_defined, args, span)?,
             ast::ExprKind::Subquery(kind, query) => self.subquery(*kind, query, span)?,
         };
-        Ok(self.folded(Expr::new(kind, span)))
+        let mut expr = self.folded(Expr::new(kind, span));
+        self.apply_schema(&mut expr)?;
+        Ok(expr)
+    }
+
+    /// Puts in what the container's definition says of an expression. Apart from the recursion, whose stack is small.
+    #[inline(never)]
+    fn apply_schema(&mut self, expr: &mut Expr) -> Result<(), SqlError> {
+        match &mut expr.kind {
+            ExprKind::Member(base, name) => {
+                if let Some((slot, property)) = self.computed_member(base, name) {
+                    expr.kind = self.computed(slot, property)?;
+                }
+            }
+            ExprKind::Call(function, args) if function.name == "VectorDistance" => {
+                self.complete_vector_options(args, expr.span);
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn in_list(
@@ -114,25 +133,22 @@ impl<'p> Binder<'p> {
     fn index(&mut self, base: &ast::Expr, index: &ast::Expr) -> Result<ExprKind, SqlError> {
         let (base, index) = (self.boxed(base)?, self.boxed(index)?);
         Ok(match index.constant() {
-            Some(Value::String(name)) => self.member(base, name)?,
+            Some(Value::String(name)) => ExprKind::Member(base, name.clone()),
             _ => ExprKind::Index(base, index),
         })
     }
 
-    /// A member; of the document itself it may be a computed one, which is its expression.
-    fn member(&mut self, base: Box<Expr>, name: &Str) -> Result<ExprKind, SqlError> {
-        let Some((slot, property)) = self.computed_member(&base, name) else {
-            return Ok(ExprKind::Member(base, name.clone()));
-        };
+    /// The expression that a computed property is.
+    fn computed(&mut self, slot: Slot, property: &Property) -> Result<ExprKind, SqlError> {
         let alias = Alias {
             name: Some(property.alias.clone()),
             slot,
         };
         // A computed property sees the document and nothing else, not even other computed properties.
         let scope = std::mem::replace(&mut self.scope, vec![alias]);
-        let computed = std::mem::replace(&mut self.computed, &computed::NONE);
+        let schema = std::mem::replace(&mut self.schema, &schema::NONE);
         let expr = self.expr(&property.expr);
-        (self.scope, self.computed) = (scope, computed);
+        (self.scope, self.schema) = (scope, schema);
         Ok(expr?.kind)
     }
 
@@ -140,7 +156,7 @@ impl<'p> Binder<'p> {
     fn computed_member(&self, base: &Expr, name: &str) -> Option<(Slot, &'p Property)> {
         match base.kind {
             ExprKind::Slot(slot) if self.origins.get(&slot).is_some_and(Vec::is_empty) => {
-                Some((slot, self.computed.get(name)?))
+                Some((slot, self.schema.computed.get(name)?))
             }
             _ => None,
         }
@@ -221,6 +237,23 @@ impl<'p> Binder<'p> {
             return Err(not_in_computed(function.name, span));
         }
         Ok(ExprKind::Call(function, self.list(args)?))
+    }
+
+    /// What the query does not say of how vectors are compared, the container's policy says.
+    fn complete_vector_options(&self, args: &mut Vec<Expr>, span: Span) {
+        let said = match args.get(3) {
+            Some(options) => options.constant().cloned(),
+            None => Some(Value::Undefined),
+        };
+        let paths: Vec<_> = args.iter().take(2).map(|arg| self.path(arg)).collect();
+        let Some(options) = said.and_then(|said| self.schema.vector_options(&paths, &said)) else {
+            return;
+        };
+        args.truncate(3);
+        while args.len() < 3 {
+            args.push(Expr::new(ExprKind::Constant(Value::Bool(false)), span));
+        }
+        args.push(Expr::new(ExprKind::Constant(options), span));
     }
 
     fn aggregate(

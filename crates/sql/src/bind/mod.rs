@@ -13,12 +13,13 @@ use std::collections::HashMap;
 use lapsedb_value::{Str, Value};
 
 use crate::ast;
-use crate::computed::{self, Computed, Property};
+use crate::computed::Property;
 use crate::error::SqlError;
 use crate::eval::{Ctx, Env};
 use crate::limits::GROUP_KEYS_MAX;
 use crate::params::Params;
 use crate::plan::{AggregateKind, BoundQuery, Expr, Grouping, Projection, Slot, Step};
+use crate::schema::{self, Schema};
 use crate::span::Span;
 
 pub(crate) use paths::Origins;
@@ -27,9 +28,9 @@ pub(crate) use paths::Origins;
 pub(crate) fn bind_query(
     query: &ast::Query,
     params: &Params,
-    computed: &Computed,
+    schema: &Schema,
 ) -> Result<(BoundQuery, Origins), SqlError> {
-    let mut binder = Binder::new(params, computed);
+    let mut binder = Binder::new(params, schema);
     let bound = binder.query(query, Place::Outermost)?;
     Ok((bound, Origins(binder.origins)))
 }
@@ -37,7 +38,7 @@ pub(crate) fn bind_query(
 /// Whether the expression of a computed property is allowed: it sees one document, and always gives the same for it.
 pub(crate) fn check_computed(query: &ast::Query, property: &Property) -> Result<(), SqlError> {
     let params = Params::new();
-    let mut binder = Binder::new(&params, &computed::NONE);
+    let mut binder = Binder::new(&params, &schema::NONE);
     binder.from(&query.from, Place::Outermost)?;
     binder.defining = true;
     binder.expr(&property.expr).map(drop)
@@ -79,13 +80,13 @@ struct Binder<'p> {
     /// The document path that an alias stands for, where it does.
     origins: HashMap<Slot, Vec<Step>>,
     mode: Mode,
-    computed: &'p Computed,
+    schema: &'p Schema,
     /// Whether this is the expression of a computed property.
     defining: bool,
 }
 
 impl<'p> Binder<'p> {
-    fn new(params: &'p Params, computed: &'p Computed) -> Binder<'p> {
+    fn new(params: &'p Params, schema: &'p Schema) -> Binder<'p> {
         Binder {
             params,
             ctx: Ctx::new(Env::new(0)),
@@ -93,7 +94,7 @@ impl<'p> Binder<'p> {
             slots: 0,
             origins: HashMap::new(),
             mode: Mode::Rows,
-            computed,
+            schema,
             defining: false,
         }
     }

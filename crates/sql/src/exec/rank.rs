@@ -179,9 +179,19 @@ fn fused(
         let mut places: Vec<usize> = (0..rows).collect();
         let score = |row: &usize| scores.get(*row).copied().flatten();
         places.sort_by(|a, b| best_first(score(a), score(b)));
-        for (place, row) in places.into_iter().enumerate() {
-            if let (Some(total), Some(_)) = (total.get_mut(row), score(&row)) {
-                *total += weight / (FUSION_OFFSET + place as f64 + 1.0);
+        // Rows with the same score have the same rank, and the next one has the next.
+        let mut rank = 0.0;
+        let mut last = None;
+        for row in places {
+            let Some(found) = score(&row) else {
+                continue;
+            };
+            if last != Some(found) {
+                rank += 1.0;
+                last = Some(found);
+            }
+            if let Some(total) = total.get_mut(row) {
+                *total += weight / (FUSION_OFFSET + rank);
             }
         }
     }

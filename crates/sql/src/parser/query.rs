@@ -226,6 +226,11 @@ impl Parser<'_> {
         if self.is_keyword(Keyword::Rank) {
             let start = self.next().span;
             let call = self.expr()?;
+            if self.is_keyword(Keyword::Asc) || self.is_keyword(Keyword::Desc) {
+                // The service's code for this text is not known.
+                let message = "Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.";
+                return Err(SqlError::new("SC2221", message, self.next().span));
+            }
             return Ok(OrderBy::Rank(call, start.to(self.last_span())));
         }
         let mut items = vec![self.order_item()?];
