@@ -92,6 +92,14 @@ names! {
     ALT_CONTENT_PATH = "x-ms-alt-content-path";
     /// Rid of the owner.
     CONTENT_PATH = "x-ms-content-path";
+    /// Whether a query tells what it took.
+    POPULATE_QUERY_METRICS = "x-ms-documentdb-populatequerymetrics";
+    /// Whether a query tells which indexes serve it.
+    POPULATE_INDEX_METRICS = "x-ms-cosmos-populateindexmetrics";
+    /// What a query took.
+    QUERY_METRICS = "x-ms-documentdb-query-metrics";
+    /// Which indexes serve a query, as JSON in base64.
+    INDEX_UTILIZATION = "x-ms-cosmos-index-utilization";
     /// Limits of a container.
     RESOURCE_QUOTA = "x-ms-resource-quota";
     /// Usage of a container.

@@ -9,6 +9,7 @@ mod error;
 mod headers;
 mod http_date;
 mod hybrid_row;
+mod query_metrics;
 mod routes;
 
 use std::borrow::Cow;

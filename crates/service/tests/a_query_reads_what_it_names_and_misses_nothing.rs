@@ -111,6 +111,7 @@ async fn asked(bench: &Bench, text: &str, size: usize) -> Vec<String> {
             selection: Selection::default(),
             items_max: Some(size),
             continuation: continuation.as_deref(),
+            with_index_metrics: false,
         };
         let page = query(&bench.ctx, ("db", "c"), None, &posted, request)
             .await

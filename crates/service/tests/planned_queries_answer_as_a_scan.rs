@@ -177,6 +177,7 @@ async fn rows(
             },
             items_max: Some(size),
             continuation: continuation.as_deref(),
+            with_index_metrics: false,
         };
         let page = query_tuned(&bench.ctx, ("db", "c"), None, &posted, request, tuning)
             .await

@@ -7,6 +7,7 @@ use crate::ast::Query;
 use crate::bind::{self, Origins};
 use crate::error::SqlError;
 use crate::exec;
+use crate::filter_paths::paths_in;
 use crate::params::Params;
 use crate::partition::{self, PartitionFilter};
 use crate::plan::{
@@ -136,6 +137,14 @@ impl Bound {
     /// The path of an expression from the root of the document, if it is nothing but a path.
     pub fn path(&self, expr: &Expr) -> Option<Vec<Step>> {
         self.origins.path(expr)
+    }
+
+    /// The paths of the document that the filter looks at, subqueries apart.
+    pub fn filter_paths(&self) -> Vec<Vec<Step>> {
+        match &self.query.filter {
+            Some(filter) => paths_in(filter, &self.origins),
+            None => Vec::new(),
+        }
     }
 
     /// Which values of the partition key the query can find documents under. `paths` are the paths of

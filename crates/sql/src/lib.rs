@@ -20,6 +20,7 @@ mod constant_set;
 pub mod error;
 mod eval;
 mod exec;
+mod filter_paths;
 pub mod functions;
 mod keyword;
 mod lexer;

@@ -14,6 +14,7 @@ use crate::batch::{self, Batch, Form};
 use crate::call::Call;
 use crate::envelope;
 use crate::headers;
+use crate::query_metrics;
 use crate::routes::{changes, method_not_allowed};
 
 /// `…/docs`: feed, query, batch, upsert, create. The order of the questions is the wire's.
@@ -224,7 +225,9 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         continuation: call
             .text(&headers::CONTINUATION)?
             .filter(|token| !token.is_empty()),
+        with_index_metrics: call.flag(&headers::POPULATE_INDEX_METRICS)?,
     };
+    let with_metrics = call.flag(&headers::POPULATE_QUERY_METRICS)?;
     let query = Query::of_body(&call.value()?)?;
     let page = items::query::query(&call.ctx, (db, coll), intended, &query, request).await?;
     let collection = &page.scope.collection;
@@ -238,6 +241,7 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     envelope::close(&mut body, page.rows.len());
     let mut answer = Answer::json(StatusCode::OK, page.charge, body);
     answer.set_number(headers::ITEM_COUNT, page.rows.len() as u64);
+    query_metrics::set(&mut answer, &page, with_metrics);
     if let Some(token) = &page.continuation {
         answer.set(headers::CONTINUATION, token);
     }

@@ -5,6 +5,7 @@ pub mod body;
 pub mod changes;
 pub mod delete_partition;
 pub mod feed;
+mod index_metrics;
 mod order_rule;
 pub mod patch;
 pub mod query;

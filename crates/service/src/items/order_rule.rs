@@ -47,17 +47,7 @@ fn check_one(item: &BoundOrder, collection: &Collection) -> Result<()> {
 }
 
 fn check_several(items: &[BoundOrder], collection: &Collection) -> Result<()> {
-    let wanted: Option<Vec<CompositePath>> = items
-        .iter()
-        .map(|item| {
-            let order = match item.descending {
-                true => Order::Descending,
-                false => Order::Ascending,
-            };
-            path_of(item).map(|path| CompositePath { path, order })
-        })
-        .collect();
-    let served = wanted.is_some_and(|wanted| {
+    let served = wanted(items).is_some_and(|wanted| {
         let mut composites = collection.index.composites.iter();
         composites.any(|paths| direction_of(paths, &wanted).is_some())
     });
@@ -67,6 +57,18 @@ fn check_several(items: &[BoundOrder], collection: &Collection) -> Result<()> {
     Err(Error::bad_request(
         "The order by query does not have a corresponding composite index that it can be served from.",
     ))
+}
+
+/// The composite index that an order by these is made for; none where it is by something else than paths.
+pub(crate) fn wanted(items: &[BoundOrder]) -> Option<Vec<CompositePath>> {
+    let parts = items.iter().map(|item| {
+        let order = match item.descending {
+            true => Order::Descending,
+            false => Order::Ascending,
+        };
+        path_of(item).map(|path| CompositePath { path, order })
+    });
+    parts.collect()
 }
 
 /// The path that an index would be made of; none where the order is by something else.

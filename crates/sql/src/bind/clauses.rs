@@ -66,7 +66,12 @@ impl Binder<'_> {
             if !query.group_by.is_empty() {
                 return Err(ungrouped_order(&item.expr));
             }
-            // Without a word on the direction, the nearest vectors come first.
+            if nearest.is_some() && item.descending.is_some() {
+                // The service's code for this text is not known.
+                let message = "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported.";
+                return Err(SqlError::new("SC2221", message, item.expr.span));
+            }
+            // The nearest vectors come first.
             let descending = item.descending.or(nearest).unwrap_or(false);
             order.push(BoundOrder {
                 expr,

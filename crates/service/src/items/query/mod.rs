@@ -9,12 +9,15 @@ mod page;
 mod stream;
 mod whole;
 
+use std::time::Duration;
+
 use lapsedb_query::exec::{Candidate, Io, Reader};
 use lapsedb_query::order as encoded;
 use lapsedb_query::page::{Place, Position};
 use lapsedb_query::plan::{Choice, TieLen, Wanted};
 use lapsedb_query::planner;
 pub use lapsedb_query::planner::Tuning;
+use lapsedb_record::Clock;
 use lapsedb_sql::{Bound, Env, Executor, Progress};
 use lapsedb_store::ItemRange;
 use lapsedb_value::path::Path;
@@ -25,7 +28,7 @@ use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Result};
 use crate::feed::Query;
 use crate::items::feed::Selection;
-use crate::items::order_rule;
+use crate::items::{index_metrics, order_rule};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::resource::item_value;
 use access::Access;
@@ -39,6 +42,8 @@ pub struct Request<'a> {
     pub items_max: Option<usize>,
     /// Where an earlier page ended.
     pub continuation: Option<&'a str>,
+    /// Whether the answer names the indexes that serve the query.
+    pub with_index_metrics: bool,
 }
 
 /// A page of rows.
@@ -53,6 +58,21 @@ pub struct QueryPage {
     pub work: QueryWork,
     /// What it cost.
     pub charge: f64,
+    /// How long it took.
+    pub times: QueryTimes,
+    /// What part of the items that were read was of use: 1 if none was read in vain.
+    pub index_ratio: f64,
+    /// The indexes of the policy that serve the query, and those that could, if that was asked.
+    pub index_metrics: Option<Value>,
+}
+
+/// How long a page took, for those who ask. Nothing depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryTimes {
+    /// From the text to the query that runs.
+    pub compile: Duration,
+    /// All in all.
+    pub total: Duration,
 }
 
 /// Checks a query's text without running it.
@@ -61,6 +81,14 @@ pub struct QueryPage {
 /// When the text is wrong.
 pub fn check(query: &Query) -> Result<()> {
     query.bind().map(drop)
+}
+
+/// Without a filter every item is of use.
+fn index_ratio(bound: &Bound, work: QueryWork) -> f64 {
+    if work.items_read == 0 || bound.query().filter.is_none() {
+        return 1.0;
+    }
+    (work.output_rows as f64 / work.items_read as f64).min(1.0)
 }
 
 /// Runs one page of a query.
@@ -95,8 +123,10 @@ pub async fn query_tuned(
         .may_read_items(&scope.collection, request.selection.partition.as_ref())?;
     let throughputs = ctx.service().throughputs();
     throughputs.admit(&scope.view, &scope.collection)?;
+    let started = Clock::monotonic();
     let bound = query.bind_for(&scope.collection)?;
     order_rule::check(&bound, &scope.collection)?;
+    let compile = started.elapsed();
     let range = request.selection.range(&scope.collection)?;
     let position = request.continuation.map(parse).transpose()?;
     let rows_max = request
@@ -137,6 +167,14 @@ pub async fn query_tuned(
         continuation: next.map(|position| position.text()),
         work,
         charge,
+        times: QueryTimes {
+            compile,
+            total: started.elapsed(),
+        },
+        index_ratio: index_ratio(&bound, work),
+        index_metrics: request
+            .with_index_metrics
+            .then(|| index_metrics::of(&bound, &scope.collection)),
         scope,
     })
 }
