@@ -64,6 +64,7 @@ async fn page(
         },
         items_max: Some(size),
         continuation: token,
+        with_index_metrics: false,
     };
     query(&bench.ctx, ("db", "c"), None, &posted, request)
         .await
