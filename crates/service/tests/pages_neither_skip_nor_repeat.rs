@@ -147,6 +147,7 @@ async fn told(place: Place, (text, wanted): Asked, tuning: &Tuning, size: usize,
             selection: Selection::default(),
             items_max: Some(size),
             continuation: token.as_deref(),
+            with_index_metrics: false,
         };
         let QueryPage {
             rows, continuation, ..
