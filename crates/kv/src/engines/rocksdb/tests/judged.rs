@@ -87,3 +87,28 @@ fn a_large_range_is_rewritten_in_stretches_and_gives_its_space_back() {
     let after = engine.disk_bytes();
     assert!(after < before / 10, "{before} bytes before, {after} after");
 }
+
+#[test]
+fn closing_ends_a_rewrite_that_is_under_way_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let judge = Arc::new(UpTo(AtomicU8::new(0)));
+    let mut expected = Vec::new();
+    for round in 0..4u8 {
+        let engine = Arc::new(judged(folder.path(), &judge));
+        for number in 0..200u8 {
+            let key = [round, number];
+            put(&engine, &key, &[&[9, number][..], &[number; 5000]].concat());
+            expected.push(key.to_vec());
+        }
+        let rewriting = {
+            let engine = Arc::clone(&engine);
+            std::thread::spawn(
+                move || while wait(engine.rewrite(Space::Items, b"", b"")).is_ok() {},
+            )
+        };
+        std::thread::sleep(std::time::Duration::from_millis(u64::from(round) * 5));
+        wait(engine.close()).unwrap();
+        rewriting.join().unwrap();
+    }
+    assert_eq!(keys(&judged(folder.path(), &judge)), expected);
+}
