@@ -130,7 +130,7 @@ impl Sort {
     }
 
     /// What a document is ordered by in `$top` and its like: the values at the paths as expressions see them, arrays as wholes.
-    pub(crate) fn plain_key(&self, document: &Object) -> Vec<Value> {
+    pub(crate) fn plain_key(&self, document: &Object) -> Result<Vec<Value>> {
         let value = |field: &Field| {
             let found = field.steps.split_first().map(|(first, rest)| {
                 path::follow(document.get(first).unwrap_or(Value::undefined()), rest)
@@ -141,7 +141,17 @@ impl Sort {
                 Some(value) => value,
             }
         };
-        self.fields.iter().map(value).collect()
+        let key: Vec<Value> = self.fields.iter().map(value).collect();
+        match key
+            .iter()
+            .filter(|value| value.as_array().is_some())
+            .count()
+        {
+            0 | 1 => Ok(key),
+            _ => Err(MqlError::bad_value(
+                "cannot sort with keys that are parallel arrays",
+            )),
+        }
     }
 
     /// Orders two keys.
@@ -213,6 +223,10 @@ fn is_descending(name: &str, direction: &Value) -> Result<bool> {
         Some(_) => Err(MqlError::new(
             15975,
             "$sort key ordering must be 1 (for ascending) or -1 (for descending)",
+        )),
+        None if direction.as_object().is_some() => Err(MqlError::new(
+            17312,
+            "$meta is the only expression supported by $sort right now",
         )),
         None => Err(MqlError::new(
             15974,

@@ -173,7 +173,7 @@ impl Gather {
         match &self.argument {
             Argument::Value(expr) => accumulator.add(&*expr.get(scope)?),
             Argument::Sorted { by, output } => {
-                let mut values = by.plain_key(scope.root());
+                let mut values = by.plain_key(scope.root())?;
                 values.push(output.eval(scope)?);
                 accumulator.add(&Value::Array(values))
             }

@@ -49,14 +49,18 @@ impl Sum {
     fn add_whole(&mut self, n: i64, kind: Kind) {
         self.kind = self.kind.max(kind);
         self.whole += i128::from(n);
-        // The upper part and the lower one are exact as doubles.
-        let low = n & 0xFFFF_FFFF;
-        self.add_double((n - low) as f64);
-        self.add_double(low as f64);
+        // What the nearest double is wrong by is a small number, and so exact as a double.
+        let near = n as f64;
+        self.add_double(near);
+        let rest = i128::from(n) - near as i128;
+        if rest != 0 {
+            self.add_double(rest as f64);
+        }
     }
 
-    /// Knuth's exact addition of two doubles; the error is kept apart.
+    /// Knuth's exact addition of two doubles. What the sum is wrong by goes into the next addition, rounded, as MongoDB does it.
     fn add_double(&mut self, n: f64) {
+        let n = n + self.low;
         let sum = self.high + n;
         if !sum.is_finite() {
             self.high = sum;
@@ -64,8 +68,7 @@ impl Sum {
             return;
         }
         let part = sum - self.high;
-        let error = (self.high - (sum - part)) + (n - part);
-        self.low += error;
+        self.low = (self.high - (sum - part)) + (n - part);
         self.high = sum;
     }
 

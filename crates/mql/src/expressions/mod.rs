@@ -34,6 +34,7 @@ use form::{Operator, Run, RunNamed};
 pub(crate) use object::merge_objects::merge;
 use path::Path;
 pub use scope::{Env, Names, Scope};
+pub(crate) use table::is_operator;
 pub use table::operator_names;
 
 /// An expression that has been read and checked.

@@ -167,6 +167,11 @@ pub(super) fn find(name: &str) -> Option<(&'static str, Form)> {
     at.ok().and_then(|at| OPERATORS.get(at)).copied()
 }
 
+/// Whether there is an operator of that name.
+pub(crate) fn is_operator(name: &str) -> bool {
+    find(name).is_some()
+}
+
 /// The names of all operators, in order.
 pub fn operator_names() -> impl Iterator<Item = &'static str> {
     OPERATORS.iter().map(|(name, _)| *name)

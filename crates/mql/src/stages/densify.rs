@@ -113,6 +113,13 @@ fn read_range(range: &Object) -> Result<(Value, Option<Unit>, Bounds)> {
     }
     if let Bounds::Explicit(low, high) = &bounds {
         check_bounds(low, high, unit)?;
+        let kinds = [type_name(low), type_name(high), type_name(&step)];
+        if unit.is_none() && kinds.iter().any(|kind| *kind != type_name(&step)) {
+            return Err(MqlError::new(
+                5876900,
+                "Upper bound, lower bound, and step must all have the same type",
+            ));
+        }
     }
     Ok((step, unit, bounds))
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::accumulators::{Accumulator, Gather, weight};
+use crate::collation::Collation;
 use crate::expressions::values::Key;
 use crate::expressions::{Scope, missing_to_null};
 
@@ -94,10 +95,11 @@ impl Id {
     }
 }
 
-pub(super) fn start(group: &Arc<Group>, env: Shared) -> Work {
+pub(super) fn start(group: &Arc<Group>, options: &Options) -> Work {
     Work::Step(Box::new(Grouping {
         group: Arc::clone(group),
-        env,
+        env: Arc::clone(&options.env),
+        collation: options.collation.clone(),
         places: HashMap::new(),
         groups: Vec::new(),
         memory: Memory::new("$group"),
@@ -108,6 +110,8 @@ pub(super) fn start(group: &Arc<Group>, env: Shared) -> Work {
 struct Grouping {
     group: Arc<Group>,
     env: Shared,
+    /// What makes different texts the same id.
+    collation: Option<Arc<Collation>>,
     places: HashMap<Key, usize>,
     groups: Vec<(Value, Vec<Box<dyn Accumulator>>)>,
     memory: Memory,
@@ -115,10 +119,13 @@ struct Grouping {
 
 impl Grouping {
     fn place_of(&mut self, id: Value) -> Result<usize> {
-        match self.places.entry(Key(id)) {
+        let key = match &self.collation {
+            Some(collation) => collation.fold(&id),
+            None => id.clone(),
+        };
+        match self.places.entry(Key(key)) {
             Entry::Occupied(entry) => Ok(*entry.get()),
             Entry::Vacant(entry) => {
-                let id = entry.key().0.clone();
                 let fields = self.group.fields.iter();
                 let started = fields.map(|(_, gather)| gather.start(&id, &self.env));
                 let started = started.collect::<Result<Vec<_>>>()?;

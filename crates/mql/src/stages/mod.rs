@@ -275,7 +275,7 @@ impl Stage {
         match self {
             Stage::Match(filter) => match_filter::start(filter),
             Stage::Shape(shape) => project::start(shape, env()),
-            Stage::Group(group) => group::start(group, env()),
+            Stage::Group(group) => group::start(group, options),
             Stage::Sort(sort) => sort::start(sort),
             Stage::Limit(limit) => limit::start(*limit),
             Stage::Skip(skip) => skip::start(*skip),

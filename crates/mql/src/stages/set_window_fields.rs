@@ -121,7 +121,10 @@ pub(super) fn parse(
     for (name, value) in object {
         match (name.as_str(), value) {
             ("partitionBy", value) => partition = Some(Expr::parse(value, &context.names)?),
-            ("sortBy", Value::Object(fields)) => sort = Some(Sort::parse(fields)?),
+            ("sortBy", Value::Object(fields)) => {
+                let order = Sort::parse(fields)?;
+                sort = Some(order.with_collation(context.options.collation.clone()));
+            }
             ("sortBy", other) => return Err(wrong_type(stage, "sortBy", other, "object")),
             ("output", Value::Object(fields)) => output = Some(fields),
             ("output", other) => return Err(wrong_type(stage, "output", other, "object")),

@@ -3,7 +3,7 @@
 use lapsedb_value::{Object, Str, Value};
 
 use crate::expressions::numeric::Num;
-use crate::expressions::{Env, Expr, Names, Scope, path};
+use crate::expressions::{Env, Expr, Names, Scope, is_operator, path};
 use crate::{MqlError, Result};
 
 /// What happens to fields that a shape does not name.
@@ -397,15 +397,13 @@ fn read_project(
 
 /// In `$project` an unknown operator has a code of its own.
 pub(crate) fn parse_expr(value: &Value, names: &Names) -> Result<Expr> {
-    Expr::parse(value, names).map_err(|error| {
-        match (
-            error.code,
-            value.as_object().and_then(|object| object.keys().next()),
-        ) {
-            (168, Some(name)) => MqlError::new(31325, format!("Unknown expression {name}")),
-            _ => error,
+    let operator = value.as_object().and_then(|object| object.keys().next());
+    match operator {
+        Some(name) if !is_operator(name) => {
+            Err(MqlError::new(31325, format!("Unknown expression {name}")))
         }
-    })
+        Some(_) | None => Expr::parse(value, names),
+    }
 }
 
 pub(crate) fn flag(truth: bool) -> Leaf {

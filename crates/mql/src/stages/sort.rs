@@ -15,14 +15,17 @@ impl Ordered {
     }
 }
 
-pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Vec<Stage>> {
+pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Result<Vec<Stage>> {
     let Some(object) = spec.as_object() else {
         return Err(MqlError::new(
             15973,
             "the $sort key specification must be an object",
         ));
     };
-    Ok(vec![by(Sort::parse(object)?)])
+    let sort = Sort::parse(object)?;
+    Ok(vec![by(
+        sort.with_collation(context.options.collation.clone())
+    )])
 }
 
 /// The stage of an order.
