@@ -12,7 +12,7 @@ use crate::items::body::given_partition;
 use crate::items::read::key_by_rid;
 use crate::limits::{FORECAST_BUCKETS_DEFAULT, FORECAST_BUCKETS_MAX};
 
-pub use lapsedb_store::{Forecast, Preview, Purged, Recount, Tally, Width};
+pub use lapsedb_store::{Collection, Forecast, Preview, Purged, Recount, Tally, Width};
 
 /// A collection's TTL figures at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,12 +104,18 @@ pub async fn item_life(
 }
 
 /// The instant at which an item, as queries see it, is gone, in milliseconds; none if that never comes under the present setting.
-pub(crate) fn expiry_of(lens: &Lens, item: &Value) -> Option<i64> {
+pub(crate) fn expiry_of(collection: &Collection, lens: &Lens, item: &Value) -> Option<i64> {
     let written = item
         .get("_ts")
         .as_i64()
         .and_then(|ts| u64::try_from(ts).ok())?;
-    let mark = Mark::undated(ItemTtl::of_value(item.get("ttl")), Secs(written));
+    let mark = Mark {
+        dates: item
+            .as_object()
+            .map(|document| collection.dates_of(document))
+            .unwrap_or_default(),
+        ..Mark::undated(ItemTtl::of_value(item.get("ttl")), Secs(written))
+    };
     match lens.expiry(&mark) {
         Expiry::Never => None,
         Expiry::At(end) => Some(i64::try_from(end.0).unwrap_or(i64::MAX)),

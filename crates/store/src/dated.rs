@@ -4,6 +4,10 @@
 //! less the documents that a date has killed while their ttl would let them live. These are found here; the purger keeps
 //! them few.
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
 use lapsedb_record::{DateRule, Expiry, Lens, Mark, Millis};
 
@@ -24,11 +28,17 @@ const DATES_BYTES_STEP: usize = 1 << 20;
 pub(crate) struct DatedItem {
     pub(crate) mark: Mark,
     pub(crate) charged: u32,
-    pub(crate) key: ItemKey,
+    /// Its key without its collection.
+    tail: Bytes,
+    /// The key of the date entry.
+    place: Bytes,
 }
 
+/// By number, up to which date entry a walk has come: what lies before is not looked for again.
+pub(crate) type DateCursor = HashMap<u32, Bytes>;
+
 impl DatedItem {
-    fn read(cid: CollectionId, value: &[u8]) -> Result<DatedItem> {
+    fn read(place: &Bytes, value: &Bytes) -> Result<DatedItem> {
         let (mark, rest) = Mark::split(value)?;
         let (charged, tail) = rest
             .split_first_chunk::<4>()
@@ -36,8 +46,21 @@ impl DatedItem {
         Ok(DatedItem {
             mark,
             charged: u32::from_be_bytes(*charged),
-            key: ItemKey::from_tail(cid, tail),
+            tail: value.slice_ref(tail),
+            place: place.clone(),
         })
+    }
+
+    /// Moves a cursor behind it, where a walk through the entries of a number has come to it.
+    pub(crate) fn pass(&self, cursor: &mut DateCursor) {
+        let number = self.place.get(5..).and_then(|rest| rest.first_chunk::<4>());
+        if let Some(number) = number {
+            cursor.insert(u32::from_be_bytes(*number), self.place.clone());
+        }
+    }
+
+    pub(crate) fn key(&self, cid: CollectionId) -> ItemKey {
+        ItemKey::from_tail(cid, &self.tail)
     }
 
     /// When its ttl would end it, whatever its dates say.
@@ -78,12 +101,16 @@ impl DateWalk {
         }
     }
 
+    /// The same, from behind a place on.
+    fn after(mut self, place: Option<&Bytes>) -> DateWalk {
+        if let (Some(scan), Some(place)) = (&mut self.scan, place) {
+            scan.resume_after(place);
+        }
+        self
+    }
+
     /// The next documents; nothing at the end.
-    pub(crate) async fn step(
-        &mut self,
-        view: &View,
-        cid: CollectionId,
-    ) -> Result<Option<Vec<DatedItem>>> {
+    pub(crate) async fn step(&mut self, view: &View) -> Result<Option<Vec<DatedItem>>> {
         let Some(mut scan) = self.scan.take() else {
             return Ok(None);
         };
@@ -95,7 +122,7 @@ impl DateWalk {
         let items = page
             .rows
             .iter()
-            .map(|(_, value)| DatedItem::read(cid, value));
+            .map(|(key, value)| DatedItem::read(key, value));
         Ok(Some(items.collect::<Result<_>>()?))
     }
 }
@@ -109,36 +136,35 @@ impl View {
         until: i64,
     ) -> Result<bool> {
         let mut walk = DateWalk::new(cid, number, i64::MIN, until);
-        let first = walk.step(self, cid).await?;
+        let first = walk.step(self).await?;
         Ok(first.is_none_or(|items| items.is_empty()))
     }
 
-    /// Documents that are dead by a date and would live by their ttl, each once, through a lens.
+    /// Shows documents that are dead by a date and would live by their ttl, each once, through a lens, until enough are seen.
     pub(crate) async fn dead_by_date(
         &self,
         collection: &Collection,
         lens: &Lens,
-        max: usize,
-    ) -> Result<Vec<DatedItem>> {
+        cursor: &DateCursor,
+        mut see: impl FnMut(&DatedItem) -> ControlFlow<()>,
+    ) -> Result<()> {
         let by_ttl = Lens::new(lens.policy, lens.now);
-        let mut dead = Vec::new();
         for rule in lens.dates.all() {
             let Some(cut) = rule.dead_until(lens.now) else {
                 continue;
             };
-            let mut walk = DateWalk::new(collection.cid, rule.number, i64::MIN, cut);
-            while let Some(items) = walk.step(self, collection.cid).await? {
-                let mine = |item: &DatedItem| {
-                    let mark = &item.mark;
-                    killer(lens, mark) == Some(rule.number) && mark.is_live(&by_ttl)
-                };
-                dead.extend(items.into_iter().filter(mine));
-                if dead.len() >= max {
-                    return Ok(dead);
+            let walk = DateWalk::new(collection.cid, rule.number, i64::MIN, cut);
+            let mut walk = walk.after(cursor.get(&rule.number));
+            while let Some(items) = walk.step(self).await? {
+                for item in &items {
+                    let mine = killer(lens, &item.mark) == Some(rule.number);
+                    if mine && item.mark.is_live(&by_ttl) && see(item).is_break() {
+                        return Ok(());
+                    }
                 }
             }
         }
-        Ok(dead)
+        Ok(())
     }
 
     /// Living documents that a date will end before their ttl does, and when, each once.
@@ -150,7 +176,7 @@ impl View {
         let mut ending = Vec::new();
         for rule in lens.dates.all().iter().filter(|rule| rule.life.is_some()) {
             let mut walk = self.living_dates(collection, rule);
-            while let Some(items) = walk.step(self, collection.cid).await? {
+            while let Some(items) = walk.step(self).await? {
                 for item in items {
                     if let Some(end) = end_by(lens, &item.mark, rule.number) {
                         ending.push((item, end));
@@ -167,7 +193,7 @@ impl View {
         let mut next: Option<Millis> = None;
         for rule in lens.dates.all().iter().filter(|rule| rule.life.is_some()) {
             let mut walk = self.living_dates(collection, rule);
-            'rule: while let Some(items) = walk.step(self, collection.cid).await? {
+            'rule: while let Some(items) = walk.step(self).await? {
                 for item in items.iter().filter(|item| item.mark.is_live(&lens)) {
                     if let Expiry::At(end) = date_end(&lens, &item.mark, rule.number) {
                         next = Some(next.map_or(end, |next| next.min(end)));
@@ -182,15 +208,18 @@ impl View {
     /// When the longest dead of those died that a date has ended and whose ttl would let them live.
     pub(crate) async fn oldest_date_end(&self, collection: &Collection) -> Result<Option<Millis>> {
         let lens = self.lens(collection);
-        let dead = self.dead_by_date(collection, &lens, usize::MAX).await?;
-        let ends = dead.iter().filter_map(|item| {
-            let number = killer(&lens, &item.mark)?;
-            match date_end(&lens, &item.mark, number) {
-                Expiry::At(end) => Some(end),
-                Expiry::Never => None,
+        let mut oldest: Option<Millis> = None;
+        let see = |item: &DatedItem| {
+            let number = killer(&lens, &item.mark);
+            let end = number.map(|number| date_end(&lens, &item.mark, number));
+            if let Some(Expiry::At(end)) = end {
+                oldest = Some(oldest.map_or(end, |oldest| oldest.min(end)));
             }
-        });
-        Ok(ends.min())
+            ControlFlow::Continue(())
+        };
+        self.dead_by_date(collection, &lens, &DateCursor::new(), see)
+            .await?;
+        Ok(oldest)
     }
 
     fn living_dates(&self, collection: &Collection, rule: &DateRule) -> DateWalk {

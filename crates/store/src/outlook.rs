@@ -1,8 +1,11 @@
 //! What a change of the default would do to the living, and when they will end: both from the calendar alone.
 
+use std::ops::ControlFlow;
+
 use lapsedb_record::{Lens, Millis, Secs, Setting};
 
 use crate::catalog::Collection;
+use crate::dated::{DateCursor, DatedItem};
 use crate::error::Result;
 use crate::keys::TallyKind;
 use crate::usage::{Living, Sum, Tally};
@@ -131,15 +134,19 @@ impl View {
         collection: &Collection,
     ) -> Result<Vec<(Option<Millis>, Option<Millis>, Sum)>> {
         let lens = self.lens(collection);
-        let dead = self.dead_by_date(collection, &lens, usize::MAX).await?;
-        let dead = dead
-            .iter()
-            .map(|item| (item.end_by_ttl(&lens), None, item.sum()));
+        let mut moves = Vec::new();
+        let see = |item: &DatedItem| {
+            moves.push((item.end_by_ttl(&lens), None, item.sum()));
+            ControlFlow::Continue(())
+        };
+        self.dead_by_date(collection, &lens, &DateCursor::new(), see)
+            .await?;
         let ending = self.ending_by_date(collection, &lens).await?;
         let ending = ending
             .iter()
             .map(|(item, end)| (item.end_by_ttl(&lens), Some(*end), item.sum()));
-        Ok(dead.chain(ending).collect())
+        moves.extend(ending);
+        Ok(moves)
     }
 
     /// The items alive by their ttl that end in a range of seconds, from (inclusive) to (exclusive).

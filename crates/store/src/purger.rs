@@ -4,6 +4,7 @@
 //! works from the heads of the two expiry queues: the log of what inherits, and the due index. Everything that belongs
 //! to a dead record goes in one transaction, which asks the rule again.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use lapsedb_kv::{Scan, Snapshot, Space};
@@ -11,7 +12,7 @@ use lapsedb_record::{Lens, Mark, Millis, Secs, Settled};
 
 use crate::Store;
 use crate::catalog::Collection;
-use crate::dated::DatedItem;
+use crate::dated::{DateCursor, DatedItem};
 use crate::error::{Result, StoreError};
 use crate::keys::{self, ItemKey};
 use crate::settled::Ledger;
@@ -110,6 +111,8 @@ impl Store {
         items_max: u64,
     ) -> Result<Purged> {
         let mut purged = Purged::default();
+        // What was removed leaves its traces in the engine for a while: the next step must not walk through them again.
+        let mut cursor = DateCursor::new();
         while purged.items < items_max && !self.clock.purge_horizon_held() {
             let view = self.view().await?;
             let Some(collection) = view.catalog().collection_numbered(collection.cid).cloned()
@@ -125,8 +128,15 @@ impl Store {
                 .unwrap_or(usize::MAX)
                 .min(PURGE_BATCH_ITEMS);
             let settled = Ledger::load(&view.snapshot, collection.cid).await?.settled;
+            let mut next = cursor.clone();
             let keys = match ended {
-                Ended::ByDate => dead_by_date(&view, &collection, settled, horizon, room).await?,
+                Ended::ByDate => {
+                    let lens = Lens {
+                        now: horizon,
+                        ..view.lens(&collection)
+                    };
+                    dead_by_date(&view, &collection, (settled, &lens), &mut next, room).await?
+                }
                 Ended::ByTtl => dead_keys(&view, &collection, settled, horizon, room).await?,
             };
             if keys.is_empty() {
@@ -144,6 +154,7 @@ impl Store {
                     ));
                 }
                 Ok(step) => {
+                    cursor = next;
                     purged.items += step.items;
                     purged.bytes += step.bytes;
                 }
@@ -163,7 +174,9 @@ impl View {
             return Ok(false);
         }
         let settled = Ledger::load(&self.snapshot, collection.cid).await?.settled;
-        let dead = dead_by_date(self, collection, settled, self.now(), PURGE_BATCH_ITEMS);
+        let lens = self.lens(collection);
+        let mut cursor = DateCursor::new();
+        let dead = dead_by_date(self, collection, (settled, &lens), &mut cursor, 1);
         Ok(!dead.await?.is_empty())
     }
 }
@@ -199,23 +212,31 @@ async fn remove(
     Ok(step)
 }
 
-/// Keys of records that a date had ended at the horizon.
+/// Keys of records that a date had ended at the horizon, behind a cursor, which is moved.
 async fn dead_by_date(
     view: &View,
     collection: &Collection,
-    settled: Settled,
-    horizon: Millis,
+    (settled, at_horizon): (Settled, &Lens),
+    cursor: &mut DateCursor,
     room: usize,
 ) -> Result<Vec<ItemKey>> {
-    let lens = Lens {
-        now: horizon,
-        ..view.lens(collection)
+    let mut dead = Vec::new();
+    let mut passed = cursor.clone();
+    let see = |item: &DatedItem| {
+        item.pass(&mut passed);
+        // What is settled is the engine's to drop, and its record may be gone already.
+        if !settled.covers(item.mark.ttl, item.mark.written) {
+            dead.push(item.key(collection.cid));
+        }
+        match dead.len() < room {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
     };
-    let dead = view.dead_by_date(collection, &lens, room).await?;
-    // What is settled is the engine's to drop, and its record may be gone already.
-    let counted = |item: &DatedItem| !settled.covers(item.mark.ttl, item.mark.written);
-    let dead = dead.into_iter().filter(counted).take(room);
-    Ok(dead.map(|item| item.key).collect())
+    view.dead_by_date(collection, at_horizon, cursor, see)
+        .await?;
+    *cursor = passed;
+    Ok(dead)
 }
 
 /// Keys of records that were dead by their ttl at the horizon, from the heads of both queues.

@@ -1,9 +1,12 @@
 //! The calendar: exact live counts and sizes at any instant, without touching a document.
 
+use std::ops::ControlFlow;
+
 use lapsedb_kv::{Scan, Snapshot, Space, tally};
 use lapsedb_record::{Lens, Millis, Policy, Secs, Setting, Settled};
 
 use crate::catalog::Collection;
+use crate::dated::{DateCursor, DatedItem};
 use crate::entries;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, TALLY_UNITS, TallyKind};
@@ -165,13 +168,16 @@ impl View {
             ..self.lens(collection)
         };
         let mut gone = Gone::default();
-        for item in self.dead_by_date(collection, &lens, usize::MAX).await? {
+        let see = |item: &DatedItem| {
             let (kind, second) = entries::bucket(item.mark.ttl, item.mark.written);
             let sum = living.of(kind);
             *sum = sum.minus(item.sum());
             gone.places.push((kind, second));
             gone.sum = gone.sum.plus(item.sum());
-        }
+            ControlFlow::Continue(())
+        };
+        self.dead_by_date(collection, &lens, &DateCursor::new(), see)
+            .await?;
         gone.places.sort_unstable();
         Ok((living, gone))
     }

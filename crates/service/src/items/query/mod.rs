@@ -135,7 +135,7 @@ pub async fn query_tuned(
         .clamp(1, PAGE_ITEMS_MAX);
     let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
     let lens = scope.view.lens(&scope.collection);
-    let expiry = |item: &Value| crate::ttl::expiry_of(&lens, item);
+    let expiry = |item: &Value| crate::ttl::expiry_of(&scope.collection, &lens, item);
     let run = Run {
         scope: &scope,
         bound: &bound,

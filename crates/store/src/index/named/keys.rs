@@ -81,6 +81,17 @@ pub(crate) fn stored_terms(collection: &Collection, document: &Object) -> NamedT
     terms
 }
 
+impl Collection {
+    /// The dates that a document would keep if it were written now: by them a living one ends, whenever it was written.
+    #[must_use]
+    pub fn dates_of(&self, document: &Object) -> Dates {
+        if self.indexes.date_rules().all().is_empty() {
+            return Dates::new();
+        }
+        stored_terms(self, document).dates
+    }
+}
+
 /// What a document has in one index.
 ///
 /// # Errors
