@@ -15,8 +15,8 @@ ROOMY_THROUGHPUT = 100_000
 
 
 @contextlib.contextmanager
-def running(*flags):
-    server = Server(*flags).start()
+def running(*flags, mongo=False):
+    server = Server(*flags, mongo=mongo).start()
     try:
         yield server
     finally:

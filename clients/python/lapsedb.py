@@ -24,22 +24,27 @@ STOP_SECONDS_MAX = 20
 class Server:
     """One server process on a free port. Its store outlives `stop`, so that it can be started again."""
 
-    def __init__(self, *flags, path=None):
+    def __init__(self, *flags, path=None, mongo=False):
         self.flags = list(flags)
+        self.mongo = mongo
         self.store = path or tempfile.mkdtemp(prefix="lapsedb-")
         self.log = tempfile.NamedTemporaryFile("w+", prefix="lapsedb-", suffix=".log")
         self.process = None
         self.port = None
+        self.mongo_port = None
 
     def start(self):
         binary = os.environ.get("LAPSEDB_BIN")
         assert binary, "LAPSEDB_BIN names the server to test; `make test` sets it"
-        command = [binary, "--port", "0", "--mongo-port", "off", "--data-path", self.store, *self.flags]
+        mongo = "0" if self.mongo else "off"
+        command = [binary, "--port", "0", "--mongo-port", mongo, "--data-path", self.store, *self.flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
         readable, _, _ = select.select([self.process.stdout], [], [], READY_SECONDS_MAX)
         line = self.process.stdout.readline() if readable else ""
         assert line.startswith("ready nosql=127.0.0.1:"), f"not ready: {line!r}\n{self.logged()}"
         self.port = int(line.split()[1].rsplit(":", 1)[1])
+        if self.mongo:
+            self.mongo_port = int(line.split()[2].rsplit(":", 1)[1])
         return self
 
     def stop(self):

@@ -280,6 +280,15 @@ fn the_element_that_matched_is_known() {
             Some(1),
         ),
         (r#"{"a":2}"#, r#"{"a":2}"#, None),
+        // The last condition asked decides, and they are asked by kind; of several ways to match, none does.
+        (
+            r#"{"a":{"$exists":true,"$regex":"b"}}"#,
+            r#"{"a":["a","b"]}"#,
+            Some(0),
+        ),
+        (r#"{"b":1,"a":1}"#, r#"{"a":[1],"b":[0,1]}"#, Some(1)),
+        (r#"{"$or":[{"a":1},{"a":2}]}"#, r#"{"a":[1]}"#, None),
+        (r#"{"$or":[{"a":1}]}"#, r#"{"a":[0,1]}"#, Some(1)),
         (r#"{"a":{"$not":{"$gt":5}}}"#, r#"{"a":[1]}"#, None),
     ] {
         let filter = Filter::parse(&object(filter), &Options::default()).expect(filter);
@@ -387,7 +396,7 @@ fn an_id_is_known_only_if_there_is_no_choice() {
         r#"{"_id":{"$gt":1}}"#,
         r#"{"_id":null}"#,
         r#"{"_id":[1]}"#,
-        r#"{"$or":[{"_id":1}]}"#,
+        r#"{"$or":[{"_id":1},{"_id":2}]}"#,
         r#"{"_id":{"$in":[1,2]}}"#,
     ] {
         assert!(known(open).is_none(), "{open}");

@@ -4,6 +4,7 @@ mod bounds;
 mod equalities;
 pub mod geo;
 pub(crate) mod node;
+mod normalize;
 pub(crate) mod operators;
 pub(crate) mod parse;
 pub(crate) mod path;
@@ -52,7 +53,7 @@ impl Filter {
     /// Reads a filter.
     pub fn parse(filter: &Object, options: &Options) -> Result<Filter> {
         Ok(Filter {
-            root: Parser::new(options).object(filter)?,
+            root: normalize::normalize(Parser::new(options).object(filter)?),
             options: options.clone(),
         })
     }

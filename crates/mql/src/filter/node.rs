@@ -58,7 +58,9 @@ impl Node {
     pub(crate) fn matches(&self, holder: Holder<'_>, run: &mut Run<'_>) -> bool {
         match self {
             Node::And(parts) => parts.iter().all(|part| part.matches(holder, run)),
-            Node::Or(parts) => parts.iter().any(|part| part.matches(holder, run)),
+            Node::Or(parts) => unpositioned(run, |run| {
+                parts.iter().any(|part| part.matches(holder, run))
+            }),
             Node::Nor(parts) => unpositioned(run, |run| {
                 !parts.iter().any(|part| part.matches(holder, run))
             }),
@@ -86,7 +88,7 @@ impl Node {
     }
 }
 
-/// What is denied says nothing about the element that matched.
+/// What is denied, or only one of several ways to match, says nothing about the element that matched.
 fn unpositioned(run: &mut Run<'_>, ask: impl FnOnce(&mut Run<'_>) -> bool) -> bool {
     let before = run.position;
     let answer = ask(run);

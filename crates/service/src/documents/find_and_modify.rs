@@ -63,6 +63,10 @@ pub async fn find_and_modify(
     asked: &FindAndModify,
 ) -> Result<Modified> {
     work.ctx.who.may_write_at_all()?;
+    if let Some(change) = &asked.change {
+        // A wrong update is refused even if there is nothing to update.
+        change.plan(work, namespace).await?;
+    }
     let language = asked.terms.language(work, namespace).await?;
     let plan = Plan {
         filter: language.filter(&asked.filter)?,

@@ -44,8 +44,9 @@ pub(crate) struct Plan {
 impl Change {
     pub(crate) async fn plan(&self, work: &Work, namespace: &Namespace) -> Result<Plan> {
         let language = self.terms.language(work, namespace).await?;
-        let filter = language.filter(&self.filter)?;
+        // Of two mistakes, the one in the update is told, as MongoDB does.
         let update = Update::parse(&self.update, &self.array_filters, &language.options)?;
+        let filter = language.filter(&self.filter)?;
         if self.many && update.is_replacement() {
             return Err(Fault::new(
                 code::FAILED_TO_PARSE,
