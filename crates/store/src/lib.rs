@@ -64,6 +64,8 @@ use views::Views;
 
 /// Below this part of the disk, in percent, there is little room.
 const DISK_ROOM_PERCENT_MIN: u64 = 10;
+/// But a disk with room for all of the store once more, and so many bytes, has enough.
+const DISK_ROOM_BYTES_MIN: u64 = 1 << 30;
 
 /// A store: an engine, a clock, and an image of the catalog.
 pub struct Store {
@@ -234,11 +236,12 @@ impl Store {
         self.engine.disk_bytes()
     }
 
-    /// Whether little room is left where the store lives.
+    /// Whether little room is left where the store lives: of the disk, and for what the store itself holds.
     #[must_use]
     pub fn disk_is_nearly_full(&self) -> bool {
         self.engine.disk_room().is_some_and(|(free, all)| {
             free.saturating_mul(100) < all.saturating_mul(DISK_ROOM_PERCENT_MIN)
+                && free < self.disk_bytes().saturating_add(DISK_ROOM_BYTES_MIN)
         })
     }
 
