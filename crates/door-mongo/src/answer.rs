@@ -25,6 +25,20 @@ impl Answer {
         Answer::Plain(Object::new())
     }
 
+    /// The same with what is said of the write concern.
+    pub(crate) fn with_write_concern_error(self, mut concern: Object) -> Answer {
+        match self {
+            Answer::Plain(mut document) => {
+                if let Some(labels) = concern.remove("errorLabels") {
+                    document.insert("errorLabels", labels);
+                }
+                document.insert("writeConcernError", Value::Object(concern));
+                Answer::Plain(document)
+            }
+            cursor @ Answer::Cursor { .. } => cursor,
+        }
+    }
+
     /// The whole reply of a command that succeeded.
     pub(crate) fn encode(self, door: &Door) -> Vec<u8> {
         match self {

@@ -13,6 +13,7 @@ use crate::codes;
 use crate::connection::Connection;
 use crate::door::Door;
 use crate::error;
+use crate::fail_points::Failure;
 use crate::generic::Generic;
 use crate::registry::{self, Command, Login};
 use crate::wire::{OpMsg, OpQuery};
@@ -174,7 +175,24 @@ async fn execute(
         );
         return failed(door, "other", &fault, form);
     };
-    match attempt(door, connection, command, (&name, database), body).await {
+    let retryable = body.contains_key("txnNumber") && !body.contains_key("autocommit");
+    let failure = match command.name {
+        "configureFailPoint" => None,
+        _ => door.fail_points.hit(&name, connection.app_name.as_deref()),
+    };
+    if let Some(failure) = &failure
+        && let Some(answered) = fail(door, connection, command, failure, retryable).await
+    {
+        return Answered { form, ..answered };
+    }
+    let answer = attempt(door, connection, command, (&name, database), body).await;
+    let answer = answer.map(
+        |answer| match failure.and_then(|failure| failure.write_concern) {
+            Some(concern) => answer.with_write_concern_error(concern),
+            None => answer,
+        },
+    );
+    match answer {
         Ok(answer) => Answered {
             command: command.name,
             code: None,
@@ -183,8 +201,59 @@ async fn execute(
         },
         Err(fault) => {
             tracing::debug!(command = command.name, ?fault, "a command failed");
+            let fault = if retryable { labelled(fault) } else { fault };
             failed(door, command.name, &fault, form)
         }
+    }
+}
+
+/// Fails on purpose; nothing, if the command is to be executed all the same.
+async fn fail(
+    door: &Door,
+    connection: &mut Connection,
+    command: &'static Command,
+    failure: &Failure,
+    retryable: bool,
+) -> Option<Answered> {
+    if let Some(wait) = failure.block {
+        tokio::time::sleep(wait).await;
+    }
+    connection.closing |= failure.close;
+    let code = match (failure.close, failure.code) {
+        (true, _) => 0,
+        (false, Some(code)) => code,
+        (false, None) => return None,
+    };
+    let mut info = Object::new();
+    if let Some(labels) = &failure.labels {
+        info.push("errorLabels", Value::Array(labels.clone()));
+    }
+    let message = "Failing command via 'failCommand' failpoint";
+    let mut fault = Fault::with(code, message, info);
+    if retryable && failure.labels.is_none() {
+        fault = labelled(fault);
+    }
+    Some(failed(door, command.name, &fault, Form::Msg))
+}
+
+/// Codes after which a retryable write may be sent again.
+const RETRYABLE: [i32; 12] = [
+    6, 7, 89, 91, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436,
+];
+
+/// A failed retryable write with the label that makes drivers send it again.
+fn labelled(fault: Fault) -> Fault {
+    match fault {
+        Fault::Said {
+            code,
+            message,
+            mut info,
+        } if RETRYABLE.contains(&code) && !info.contains_key("errorLabels") => {
+            let label = Value::Array(vec![Value::from("RetryableWriteError")]);
+            info.push("errorLabels", label);
+            Fault::with(code, message, info)
+        }
+        other => other,
     }
 }
 

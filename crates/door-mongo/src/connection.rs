@@ -33,6 +33,8 @@ pub(crate) struct Connection {
     pub(crate) peer: Peer,
     pub(crate) login: Option<Login>,
     pub(crate) sasl: Option<Session>,
+    /// What the client's program calls itself.
+    pub(crate) app_name: Option<String>,
     /// Closes after the answer.
     pub(crate) closing: bool,
 }
@@ -82,6 +84,7 @@ impl Door {
             peer,
             login: None,
             sasl: None,
+            app_name: None,
             closing: false,
         };
         let mut stop = std::pin::pin!(stop);

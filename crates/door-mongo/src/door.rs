@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use lapsedb_service::{Clock, Service};
 
 use crate::auth::Users;
+use crate::fail_points::FailPoints;
 
 /// How the door was told to be.
 #[derive(Clone, Debug)]
@@ -46,6 +47,7 @@ pub struct Door {
     pub(crate) election: [u8; 12],
     pub(crate) count: Box<dyn Fn(Counted) + Send + Sync>,
     pub(crate) connections: Connections,
+    pub(crate) fail_points: FailPoints,
     replies: AtomicI32,
 }
 
@@ -73,6 +75,7 @@ impl Door {
             election,
             count: Box::new(count),
             connections: Connections::default(),
+            fail_points: FailPoints::default(),
             replies: AtomicI32::new(1),
         }
     }

@@ -8,6 +8,7 @@ mod commands;
 mod connection;
 mod door;
 mod error;
+mod fail_points;
 mod fields;
 mod generic;
 mod registry;

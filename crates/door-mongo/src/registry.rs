@@ -2,11 +2,14 @@
 
 use crate::call::{Call, Running};
 use crate::commands::{
-    abort_transaction, build_info, commit_transaction, connection_status, count, create,
-    current_op, db_stats, delete, distinct, drop, drop_database, end_sessions, find,
-    find_and_modify, get_cmd_line_opts, get_log, get_more, get_parameter, hello, host_info, insert,
-    kill_cursors, list_collections, list_commands, list_databases, logout, ping, sasl_continue,
-    sasl_start, server_status, start_session, top, update, whats_my_uri,
+    abort_transaction, aggregate, build_info, coll_mod, coll_stats, commit_transaction,
+    configure_fail_point, connection_status, count, create, create_indexes, current_op, data_size,
+    db_stats, default_rw_concern, delete, distinct, drop, drop_database, drop_indexes,
+    end_sessions, explain, find, find_and_modify, fsync, get_cmd_line_opts, get_log, get_more,
+    get_parameter, hello, host_info, insert, kill_cursors, list_collections, list_commands,
+    list_databases, list_indexes, logout, ping, profile, rename_collection, repl_set_get_config,
+    repl_set_get_status, sasl_continue, sasl_start, server_status, set_parameter, start_session,
+    top, update, validate, whats_my_uri,
 };
 
 /// Whether a command may come before the login.
@@ -50,21 +53,31 @@ macro_rules! commands {
 
 commands! {
     "abortTransaction" abort_transaction Needed "Gives a transaction up.";
+    "aggregate" aggregate Needed "Runs a pipeline.";
     "buildInfo" ["buildinfo"] build_info Open (greets) "Says what this server is.";
+    "collMod" coll_mod Needed "Changes an index or an option of a collection.";
+    "collStats" ["collstats"] coll_stats Needed "Tells the size of a collection.";
     "commitTransaction" commit_transaction Needed "Commits a transaction.";
+    "configureFailPoint" configure_fail_point Needed "Makes commands fail on purpose, in tests.";
     "connectionStatus" connection_status Open "Says who is logged in.";
     "count" count Needed "Counts documents.";
     "create" create Needed "Makes a collection.";
+    "createIndexes" create_indexes Needed "Makes indexes.";
     "currentOp" current_op Needed "Lists what is under way.";
+    "dataSize" ["datasize"] data_size Needed "Tells how many bytes documents have.";
     "dbStats" ["dbstats"] db_stats Needed "Tells the size of a database.";
     "delete" delete Needed "Deletes documents.";
     "distinct" distinct Needed "Finds the different values of a field.";
     "drop" drop Needed "Drops a collection.";
     "dropDatabase" drop_database Needed "Drops a database with its collections.";
+    "dropIndexes" ["deleteIndexes"] drop_indexes Needed "Drops indexes.";
     "endSessions" ["refreshSessions", "killSessions", "killAllSessions", "killAllSessionsByPattern"] end_sessions Open "Ends or prolongs sessions.";
+    "explain" explain Needed "Tells how a command would be executed.";
     "find" find Needed "Reads documents.";
     "findAndModify" ["findandmodify"] find_and_modify Needed "Changes or deletes one document and shows it.";
+    "fsync" fsync Needed "Does nothing: what is acknowledged is on disk.";
     "getCmdLineOpts" get_cmd_line_opts Needed "Tells how the server was started.";
+    "getDefaultRWConcern" ["setDefaultRWConcern"] default_rw_concern Needed "Tells the concerns that hold by default.";
     "getLog" get_log Needed "Shows the newest lines of the log.";
     "getMore" get_more Needed "Fetches the next batch of a cursor.";
     "getParameter" get_parameter Needed "Tells the value of a parameter.";
@@ -75,14 +88,21 @@ commands! {
     "listCollections" list_collections Needed "Lists a database's collections.";
     "listCommands" list_commands Needed "Lists the commands.";
     "listDatabases" list_databases Needed "Lists the databases.";
+    "listIndexes" list_indexes Needed "Lists a collection's indexes.";
     "logout" logout Open "Ends a login.";
     "ping" ping Open "Answers.";
+    "profile" profile Needed "Tells that nothing is profiled.";
+    "renameCollection" rename_collection Needed "Gives a collection another name.";
+    "replSetGetConfig" repl_set_get_config Needed "Tells how the set of one is configured.";
+    "replSetGetStatus" repl_set_get_status Needed "Tells of the set of one.";
     "saslContinue" sasl_continue Open "Goes on with a login.";
     "saslStart" sasl_start Open "Begins a login.";
     "serverStatus" server_status Needed "Tells how the server fares.";
+    "setParameter" set_parameter Needed "Changes a parameter.";
     "startSession" start_session Needed "Begins a session.";
     "top" top Needed "Tells where time is spent.";
     "update" update Needed "Changes documents.";
+    "validate" validate Needed "Checks a collection.";
     "whatsmyuri" whats_my_uri Open "Tells the client its own address.";
 }
 

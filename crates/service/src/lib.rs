@@ -2,6 +2,7 @@
 
 pub mod access;
 mod attempts;
+mod changes;
 pub mod charge;
 pub mod collections;
 mod counts;

@@ -73,6 +73,13 @@ impl ItemKey {
         &self.0
     }
 
+    /// Its collection.
+    #[must_use]
+    pub fn collection(&self) -> CollectionId {
+        let number = self.0.first_chunk::<4>().copied().unwrap_or_default();
+        CollectionId(u32::from_be_bytes(number))
+    }
+
     /// The key without its collection.
     #[must_use]
     pub fn tail(&self) -> &[u8] {

@@ -21,7 +21,8 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     Ok(Answer::Plain(reply))
 }
 
-fn parameters(call: &Call<'_>) -> Vec<(&'static str, Value)> {
+/// All parameters there are.
+pub(crate) fn parameters(call: &Call<'_>) -> Vec<(&'static str, Value)> {
     let mut version = Object::with_capacity(1);
     version.push("version", "7.0");
     vec![

@@ -19,6 +19,10 @@ const SESSION_MINUTES: i32 = 30;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let body = std::mem::take(&mut call.body);
+    if let Some(client) = body.get("client") {
+        let name = client.get("application").get("name").as_str();
+        call.connection.app_name = name.map(str::to_owned);
+    }
     let mut reply = Object::with_capacity(32);
     let host = host(call);
     if body.get("helloOk").and_then(Value::as_bool) == Some(true) {

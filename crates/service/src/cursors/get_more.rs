@@ -38,6 +38,12 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             ),
         ));
     }
+    if work.limit().is_some() && !cursor.feed.waits() && !work.in_transaction() {
+        return Err(Fault::new(
+            code::BAD_VALUE,
+            "cannot set maxTimeMS on getMore command for a non-awaitData cursor",
+        ));
+    }
     let look = Look::fresh(work, namespace).await?;
     let mut room = Room::new(more.batch_size);
     let ended = match cursor.feed.next(work, &look, &mut room).await {
@@ -54,6 +60,6 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
         cursor: if ended { 0 } else { more.cursor },
         namespace: namespace.clone(),
         documents: room.into_documents(),
-        resume_token: None,
+        resume_token: cursor.feed.resume_token(),
     })
 }

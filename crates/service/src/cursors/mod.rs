@@ -6,6 +6,7 @@ mod batch;
 mod get_more;
 mod held;
 mod kill;
+mod piped;
 mod query;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use lapsedb_record::Clock;
 use lapsedb_value::Object;
 use parking_lot::Mutex;
 
+use crate::changes::Changes;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::{Look, Namespace, Work};
 
@@ -24,6 +26,7 @@ pub(crate) use batch::Room;
 pub use get_more::{GetMore, get_more};
 pub(crate) use held::{Held, HeldDocument};
 pub use kill::{Killed, kill};
+pub(crate) use piped::Piped;
 pub(crate) use query::{Query, encoded};
 
 /// Cursors open at once.
@@ -50,6 +53,10 @@ pub(crate) enum Feed {
     Query(Box<Query>),
     /// Documents that were found and put in order.
     Held(Held),
+    /// Documents as a pipeline makes them.
+    Piped(Box<Piped>),
+    /// What happens to documents.
+    Changes(Box<Changes>),
 }
 
 impl Feed {
@@ -63,6 +70,26 @@ impl Feed {
         match self {
             Feed::Query(query) => query.next(work, look, room).await,
             Feed::Held(held) => held.next(look, room).await,
+            Feed::Piped(piped) => piped.next(work, look, room).await,
+            Feed::Changes(changes) => changes.next(work, room).await,
+        }
+    }
+}
+
+impl Feed {
+    /// Where a stream of changes may be resumed.
+    fn resume_token(&self) -> Option<Object> {
+        match self {
+            Feed::Changes(changes) => changes.resume_token(),
+            Feed::Query(_) | Feed::Held(_) | Feed::Piped(_) => None,
+        }
+    }
+
+    /// Whether a batch may wait for what is to come.
+    const fn waits(&self) -> bool {
+        match self {
+            Feed::Changes(_) => true,
+            Feed::Query(_) | Feed::Held(_) | Feed::Piped(_) => false,
         }
     }
 }
@@ -166,6 +193,7 @@ pub(crate) async fn open(
 ) -> Result<Batch> {
     let ended = room.is_none() || feed.next(work, look, &mut room).await?;
     let ended = ended && !room.is_none();
+    let resume_token = feed.resume_token();
     let cursor = if ended || options.single_batch {
         0
     } else {
@@ -180,7 +208,7 @@ pub(crate) async fn open(
         cursor,
         namespace: namespace.clone(),
         documents: room.into_documents(),
-        resume_token: None,
+        resume_token,
     })
 }
 

@@ -29,14 +29,18 @@ pub async fn make(ctx: &Ctx, namespace: &Namespace, options: &Object) -> Result<
         if find_collection(&view, namespace).is_some() {
             return Ok(false);
         }
-        let change = plan(&view, namespace, options)?;
+        let watched = ctx
+            .service()
+            .documents_state()
+            .is_watched(&namespace.database);
+        let change = plan(&view, namespace, options, watched)?;
         if attempts.commit(ctx, &view, change).await?.is_some() {
             return Ok(true);
         }
     }
 }
 
-fn plan(view: &View, namespace: &Namespace, options: &Object) -> Result<MetaChange> {
+fn plan(view: &View, namespace: &Namespace, options: &Object, watched: bool) -> Result<MetaChange> {
     let catalog = view.catalog();
     if catalog.all_collections().len() >= COLLECTIONS_MAX {
         return Err(too_many(COLLECTIONS_MAX, "collections"));
@@ -64,7 +68,10 @@ fn plan(view: &View, namespace: &Namespace, options: &Object) -> Result<MetaChan
         cid,
         database,
         id: &namespace.collection,
-        history: History::of_new(&document),
+        history: History {
+            kept: watched,
+            ..History::of_new(&document)
+        },
         document,
         index_generation: FIRST_INDEX_GENERATION,
         policy: Policy::new(Setting::Off),

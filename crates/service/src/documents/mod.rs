@@ -1,48 +1,66 @@
 //! Documents: the verbs of the Mongo door. `docs/decisions/0010-mongo-documents.md` says how they lie in the store.
 
+mod aggregate;
 mod count;
 mod delete;
 mod distinct;
 mod drop;
+mod explain;
 pub mod fault;
 mod find;
 mod find_and_modify;
+pub(crate) mod foreign;
 pub mod id;
+mod indexes;
 mod insert;
 pub(crate) mod language;
 mod listing;
 pub(crate) mod look;
-mod make;
+pub(crate) mod make;
 pub mod namespace;
 mod object_id;
 mod partial;
+mod options;
+mod pour;
 mod prepare;
+mod rename;
 pub mod shell;
 mod state;
 mod unfinished;
+mod stats;
 mod update;
 mod walk;
 pub(crate) mod work;
 mod writing;
 
+pub use aggregate::{Aggregate, aggregate};
 pub use count::{Count, count};
 pub use delete::{Delete, delete};
 pub use distinct::{Distinct, distinct};
 pub use drop::{drop_collection, drop_database};
+pub use explain::explain;
 pub use fault::{Fault, Result};
 pub use find::{Find, find};
 pub use find_and_modify::{FindAndModify, Modified, clash, find_and_modify};
+pub use indexes::{
+    ChangedIndex, CreatedIndexes, IndexChange, WhichIndexes, change_index, create_indexes,
+    drop_indexes, list_indexes,
+};
 pub use insert::{Insert, insert};
 pub use language::{Terms, matches};
 pub use listing::{ListedCollection, ListedDatabase, list_collections, list_databases};
 pub use make::make;
 pub use namespace::Namespace;
 pub use object_id::object_id;
+pub use options::set_option;
+pub use rename::rename;
 pub use state::State;
+pub use stats::collection_stats;
 pub use update::{Change, update};
 pub use work::Work;
 pub use writing::{WriteFault, Wrote};
 
+pub(crate) use aggregate::{is_enough, running};
 pub(crate) use look::Look;
 pub(crate) use partial::partial_filters;
 pub(crate) use unfinished::Unfinished;

@@ -1,10 +1,13 @@
 //! What the verbs on documents keep in memory: cursors, and how far time stamps have come.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_record::Millis;
 
+use crate::changes::Scope;
 use crate::cursors::Cursors;
+use crate::documents::namespace::Namespace;
 use crate::sessions::Sessions;
 
 /// The memory of the verbs on documents.
@@ -14,6 +17,8 @@ pub struct State {
     pub(crate) cursors: Cursors,
     /// Sessions of clients.
     pub(crate) sessions: Sessions,
+    /// Databases in which new collections keep their versions, because somebody watches; the empty name means all.
+    watched: parking_lot::Mutex<HashSet<String>>,
     newest: AtomicU64,
 }
 
@@ -28,6 +33,22 @@ impl State {
     pub fn stamp(&self, now: Millis) -> u64 {
         let lsn = self.newest.load(Ordering::Relaxed);
         now.secs().0 << 32 | (lsn & 0xFFFF_FFFF)
+    }
+
+    /// Somebody watches a database, or all of them.
+    pub(crate) fn watch(&self, namespace: &Namespace, scope: Scope) {
+        let name = match scope {
+            Scope::Collection => return,
+            Scope::Database => namespace.database.clone(),
+            Scope::Everything => String::new(),
+        };
+        self.watched.lock().insert(name);
+    }
+
+    /// Whether somebody watches a database.
+    pub(crate) fn is_watched(&self, database: &str) -> bool {
+        let watched = self.watched.lock();
+        watched.contains(database) || watched.contains("")
     }
 
     /// Forgets sessions; their transactions have never happened.

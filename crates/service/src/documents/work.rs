@@ -1,6 +1,6 @@
 //! One command under way: who asks, until when, within which session.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lapsedb_record::Clock;
 use lapsedb_value::{Object, Value};
@@ -32,6 +32,7 @@ pub struct Work {
     /// Who asks.
     pub ctx: Ctx,
     deadline: Option<Instant>,
+    limit: Option<Duration>,
     place: Place,
 }
 
@@ -42,6 +43,7 @@ impl Work {
         Work {
             ctx,
             deadline: None,
+            limit: None,
             place: Place::Alone,
         }
     }
@@ -54,9 +56,20 @@ impl Work {
 
     /// The same with a time it may take.
     #[must_use]
-    pub fn within(mut self, limit: Option<std::time::Duration>) -> Work {
+    pub fn within(mut self, limit: Option<Duration>) -> Work {
+        self.limit = limit;
         self.deadline = limit.map(|limit| Clock::monotonic() + limit);
         self
+    }
+
+    /// How long it may take, or wait.
+    pub(crate) const fn limit(&self) -> Option<Duration> {
+        self.limit
+    }
+
+    /// Whether it belongs to a transaction.
+    pub(crate) const fn in_transaction(&self) -> bool {
+        matches!(self.place, Place::Transaction(..))
     }
 
     /// The transaction it belongs to.

@@ -1,0 +1,31 @@
+//! Makes indexes.
+
+use lapsedb_service::documents::{self, Fault};
+use lapsedb_value::{Object, Value};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::fields::Fields;
+
+pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    let namespace = fields.namespace(call)?;
+    let specs = fields.documents("indexes")?;
+    fields.ignore(&["commitQuorum", "ignoreUnknownIndexOptions"]);
+    fields.end()?;
+    let created = documents::create_indexes(&mut call.work(), &namespace, specs).await?;
+    let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let mut reply = Object::with_capacity(5);
+    reply.push("numIndexesBefore", number(created.before));
+    reply.push("numIndexesAfter", number(created.after));
+    reply.push("createdCollectionAutomatically", created.made_collection);
+    reply.push("commitQuorum", "votingMembers");
+    if !created.dateless.is_empty() {
+        let names = created.dateless.join(", ");
+        tracing::warn!(%namespace, indexes = names, "a TTL index is on a field that holds no dates: nothing expires by it");
+        reply.push("note", format!("no document has a date in the field of the TTL index {names}: nothing expires by it"));
+    } else if created.before == created.after {
+        reply.push("note", Value::from("all indexes already exist"));
+    }
+    Ok(Answer::Plain(reply))
+}

@@ -1,0 +1,10 @@
+//! Change streams: what happens to documents, told as it happens.
+
+mod diff;
+mod document;
+mod open;
+mod stream;
+mod token;
+
+pub(crate) use open::open;
+pub(crate) use stream::{Changes, Scope};

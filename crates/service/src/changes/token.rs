@@ -1,0 +1,90 @@
+//! Where a stream may be resumed: the place of an event in the log, as text.
+
+use lapsedb_store::EventPlace;
+use lapsedb_value::{Object, Value};
+
+use crate::documents::fault::{Fault, Result};
+
+/// Code of a token that is none of ours.
+const INVALID_RESUME_TOKEN: i32 = 260;
+/// What a token of an ended stream begins with.
+const ENDED: &str = "FF";
+const GOING: &str = "82";
+
+/// The token of a place.
+pub(crate) fn write(place: EventPlace, ended: bool) -> Object {
+    let kind = if ended { ENDED } else { GOING };
+    let mut token = Object::with_capacity(1);
+    token.push(
+        "_data",
+        format!("{kind}{:016X}{:04X}", place.lsn, place.index),
+    );
+    token
+}
+
+/// The place of a token, and whether the stream had ended there.
+///
+/// # Errors
+/// When it is none of ours.
+pub(crate) fn read(token: &Value) -> Result<(EventPlace, bool)> {
+    let bad = || {
+        Fault::new(
+            INVALID_RESUME_TOKEN,
+            "The resume token is not one that this server has given",
+        )
+    };
+    let data = token.get("_data").as_str().ok_or_else(bad)?;
+    let number = |range: std::ops::Range<usize>| {
+        let digits = data.get(range).ok_or_else(bad)?;
+        u64::from_str_radix(digits, 16).map_err(|_| bad())
+    };
+    if data.len() != 22 {
+        return Err(bad());
+    }
+    let ended = match data.get(..2) {
+        Some(ENDED) => true,
+        Some(GOING) => false,
+        Some(_) | None => return Err(bad()),
+    };
+    let place = EventPlace {
+        lsn: number(2..18)?,
+        index: u16::try_from(number(18..22)?).map_err(|_| bad())?,
+    };
+    Ok((place, ended))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn tokens_lead_back_to_their_place() {
+        for place in [
+            EventPlace { lsn: 0, index: 0 },
+            EventPlace {
+                lsn: u64::MAX,
+                index: u16::MAX,
+            },
+            EventPlace { lsn: 77, index: 3 },
+        ] {
+            for ended in [false, true] {
+                let token = Value::Object(write(place, ended));
+                assert_eq!(read(&token).unwrap(), (place, ended));
+            }
+        }
+        let mut other = Object::new();
+        other.push("_data", "82nonsense");
+        assert_eq!(read(&Value::Object(other)).unwrap_err().code(), Some(260));
+        assert_eq!(read(&Value::Null).unwrap_err().code(), Some(260));
+    }
+
+    #[test]
+    fn later_places_have_greater_tokens() {
+        let text = |lsn, index| match write(EventPlace { lsn, index }, false).get("_data") {
+            Some(Value::String(text)) => text.clone(),
+            _ => panic!("no text"),
+        };
+        assert!(text(1, 5) < text(2, 0) && text(2, 0) < text(2, 1) && text(255, 0) < text(256, 0));
+    }
+}

@@ -1,0 +1,82 @@
+//! Documents as a pipeline makes them.
+
+use bytes::Bytes;
+use lapsedb_mql::stages::Runner;
+use lapsedb_value::Object;
+
+use crate::charge::{self, QueryWork};
+use crate::cursors::{Room, encoded};
+use crate::documents::fault::Result;
+use crate::documents::foreign::Others;
+use crate::documents::{Look, Walk, Work, is_enough, running};
+
+/// Documents that pass the stages at once at most.
+const STEP_ROWS: usize = 256;
+
+/// A pipeline at work.
+pub(crate) struct Piped {
+    pub(crate) walk: Walk,
+    pub(crate) runner: Runner,
+    /// Documents that come from no collection.
+    pub(crate) given: Vec<Object>,
+    pub(crate) finished: bool,
+    /// A document that did not fit into the last batch.
+    pub(crate) late: Option<Bytes>,
+    pub(crate) database: String,
+}
+
+impl Piped {
+    /// Fills a batch; true at the end.
+    pub(crate) async fn next(
+        &mut self,
+        work: &Work,
+        look: &Look<'_>,
+        room: &mut Room,
+    ) -> Result<bool> {
+        let database = self.database.clone();
+        let others = Others::new(look, &database, work);
+        loop {
+            while let Some(document) = self
+                .late
+                .take()
+                .or_else(|| self.runner.take().map(|made| encoded(&made)))
+            {
+                if let Err(late) = room.take(document) {
+                    self.late = Some(late);
+                    return Ok(false);
+                }
+            }
+            if self.finished {
+                return Ok(true);
+            }
+            if room.left() == 0 {
+                return Ok(false);
+            }
+            work.in_time()?;
+            // No more than fit are taken up, so that what dies before the next batch is not already on its way.
+            self.step(look, &others, room.left().min(STEP_ROWS)).await?;
+        }
+    }
+
+    /// Takes some documents through the stages.
+    pub(crate) async fn step(
+        &mut self,
+        look: &Look<'_>,
+        others: &Others<'_>,
+        rows: usize,
+    ) -> Result<()> {
+        let mut documents = std::mem::take(&mut self.given);
+        let mut loaded = QueryWork::default();
+        for row in self.walk.next(look, rows).await? {
+            loaded.loaded_bytes += row.body.len();
+            documents.push(row.document()?);
+        }
+        others.spend(charge::query(loaded));
+        let flow = self.runner.push(documents, others).await.map_err(running)?;
+        if self.walk.ended() || is_enough(flow) {
+            self.finished = true;
+            self.runner.finish(others).await.map_err(running)?;
+        }
+        Ok(())
+    }
+}

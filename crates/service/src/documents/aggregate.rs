@@ -1,0 +1,146 @@
+//! Runs a pipeline.
+
+use lapsedb_mql::stages::{Flow, Pipeline, Runner, Source as Own};
+use lapsedb_value::{Object, Value};
+
+use crate::cursors::{self, Batch, Feed, Keep, Piped, Room};
+use crate::documents::FIRST_BATCH_DOCUMENTS;
+use crate::documents::fault::{Fault, Result};
+use crate::documents::foreign::Others;
+use crate::documents::language::Terms;
+use crate::documents::look::Look;
+use crate::documents::namespace::Namespace;
+use crate::documents::pour::{merge, replace_by};
+use crate::documents::stats::stage_stats;
+use crate::documents::walk::{Source, Walk};
+use crate::documents::work::Work;
+
+/// Documents that pass the stages at once.
+const STEP_ROWS: usize = 256;
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct Aggregate {
+    /// The stages.
+    pub pipeline: Vec<Value>,
+    /// How many documents come at once.
+    pub batch_size: Option<usize>,
+    /// How texts compare and which variables there are.
+    pub terms: Terms,
+}
+
+/// The first batch of what a pipeline makes.
+///
+/// # Errors
+/// When a stage is wrong or fails, its time is up, or the engine fails.
+pub async fn aggregate(
+    work: &mut Work,
+    namespace: &Namespace,
+    aggregate: &Aggregate,
+) -> Result<Batch> {
+    let language = aggregate.terms.language(work, namespace).await?;
+    let pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
+    if let Some(Own::ChangeStream(options)) = pipeline.source() {
+        return crate::changes::open(work, namespace, options, &pipeline, aggregate).await;
+    }
+    if pipeline.out().is_some() || pipeline.merge().is_some() {
+        work.ctx.who.may_write_at_all()?;
+        let documents = all(work, namespace, &pipeline, &language).await?;
+        if let Some(out) = pipeline.out() {
+            replace_by(work, namespace, out, documents).await?;
+        } else if let Some(plan) = pipeline.merge() {
+            merge(work, namespace, plan, documents, &language).await?;
+        }
+        return Ok(Batch {
+            cursor: 0,
+            namespace: namespace.clone(),
+            documents: Vec::new(),
+            resume_token: None,
+        });
+    }
+    let look = Look::fresh(work, namespace).await?;
+    let mut piped = start(&look, namespace, &pipeline, &language).await?;
+    piped.database = namespace.database.clone();
+    let room = Room::new(Some(aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
+    let feed = Feed::Piped(Box::new(piped));
+    cursors::open(work, &look, namespace, feed, room, Keep::default()).await
+}
+
+/// A pipeline at its beginning.
+async fn start(
+    look: &Look<'_>,
+    namespace: &Namespace,
+    pipeline: &Pipeline,
+    language: &crate::documents::language::Language,
+) -> Result<Piped> {
+    let (source, given) = match pipeline.source() {
+        None if pipeline.has_own_documents() => (Source::Ids(Vec::new()), Vec::new()),
+        None => {
+            let filter = pipeline.leading().filter;
+            let source = filter.map_or(Source::Everything, |filter| language.source(filter));
+            (source, Vec::new())
+        }
+        Some(Own::CollStats(options)) => {
+            let stats = stage_stats(look, namespace, options).await?;
+            (Source::Ids(Vec::new()), vec![stats])
+        }
+        Some(Own::IndexStats) => {
+            let all = crate::documents::stats::index_stats(look, namespace)?;
+            (Source::Ids(Vec::new()), all)
+        }
+        Some(Own::CurrentOp(_) | Own::ListSessions { .. } | Own::PlanCacheStats) => {
+            (Source::Ids(Vec::new()), Vec::new())
+        }
+        Some(Own::ChangeStream(_)) => {
+            return Err(Fault::new(
+                40_602,
+                "$changeStream is only valid as the first stage in a pipeline",
+            ));
+        }
+    };
+    Ok(Piped {
+        walk: Walk::new(source),
+        runner: Runner::new(pipeline),
+        given,
+        finished: false,
+        late: None,
+        database: namespace.database.clone(),
+    })
+}
+
+/// All that a pipeline makes.
+async fn all(
+    work: &Work,
+    namespace: &Namespace,
+    pipeline: &Pipeline,
+    language: &crate::documents::language::Language,
+) -> Result<Vec<Object>> {
+    let look = Look::fresh(work, namespace).await?;
+    let mut piped = start(&look, namespace, pipeline, language).await?;
+    let others = Others::new(&look, &namespace.database, work);
+    let mut documents = Vec::new();
+    while !piped.finished {
+        work.in_time()?;
+        piped.step(&look, &others, STEP_ROWS).await?;
+        while let Some(document) = piped.runner.take() {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
+/// A failure of a stage over a document, as clients know it.
+pub(crate) fn running(error: lapsedb_mql::MqlError) -> Fault {
+    Fault::new(
+        error.code,
+        format!(
+            "PlanExecutor error during aggregation :: caused by :: {}",
+            error.message
+        ),
+    )
+}
+
+/// Whether a pipeline wants no more documents.
+pub(crate) fn is_enough(flow: Flow) -> bool {
+    flow == Flow::Enough
+}

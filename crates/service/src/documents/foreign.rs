@@ -1,0 +1,93 @@
+//! Other collections, as `$lookup` and its like see them: through the same view, living documents only.
+
+use lapsedb_mql::filter::Filter;
+use lapsedb_mql::stages::{Foreign, Wait};
+use lapsedb_mql::{MqlError, Result};
+use lapsedb_value::Object;
+
+use crate::documents::fault::Fault;
+use crate::documents::look::{Look, Seen, find_collection};
+use crate::documents::namespace::Namespace;
+use crate::documents::walk::{Source, Walk};
+use crate::documents::work::Work;
+
+/// Documents read in one step.
+const STEP_ROWS: usize = 256;
+
+/// The collections of a database beside the one that is read.
+pub(crate) struct Others<'a> {
+    look: &'a Look<'a>,
+    database: &'a str,
+    work: &'a Work,
+}
+
+impl<'a> Others<'a> {
+    pub(crate) const fn new(look: &'a Look<'a>, database: &'a str, work: &'a Work) -> Others<'a> {
+        Others {
+            look,
+            database,
+            work,
+        }
+    }
+
+    /// Takes what was read from the throughput of the collection that is read.
+    pub(crate) fn spend(&self, charge: f64) {
+        self.look.spend(&self.work.ctx, charge);
+    }
+
+    async fn read(
+        &self,
+        collection: &str,
+        filter: Option<&Filter>,
+    ) -> std::result::Result<Vec<Object>, Fault> {
+        let namespace = Namespace::pseudo(self.database, collection);
+        let transaction = self.work.transaction();
+        let look = Look {
+            view: Seen::Shared(&self.look.view),
+            collection: find_collection(&self.look.view, &namespace),
+            overlay: transaction.and_then(|transaction| transaction.overlay(&namespace)),
+        };
+        let mut walk = Walk::new(match filter.and_then(Filter::id_equality) {
+            Some(id) => Source::Ids(vec![crate::documents::id::DocumentId::of(id)]),
+            None => Source::Everything,
+        });
+        let mut documents = Vec::new();
+        while !walk.ended() {
+            self.work.in_time()?;
+            for row in walk.next(&look, STEP_ROWS).await? {
+                let document = row.document()?;
+                let wanted = match filter {
+                    Some(filter) => filter.matches(&document)?,
+                    None => true,
+                };
+                if wanted {
+                    documents.push(document);
+                }
+            }
+        }
+        Ok(documents)
+    }
+}
+
+impl Foreign for Others<'_> {
+    fn documents<'a>(
+        &'a self,
+        collection: &'a str,
+        filter: Option<&'a Filter>,
+    ) -> Wait<'a, Vec<Object>> {
+        Box::pin(async move {
+            let read: Result<Vec<Object>> = self.read(collection, filter).await.map_err(said);
+            read
+        })
+    }
+}
+
+/// A failure in the language's own words.
+fn said(fault: Fault) -> MqlError {
+    match fault {
+        Fault::Said { code, message, .. } => MqlError::new(code, message),
+        Fault::Other(error) => {
+            MqlError::new(crate::documents::fault::code::INTERNAL_ERROR, error.message)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Makes indexes.
+
+use std::sync::Arc;
+
+use lapsedb_store::index::named::build::Built;
+use lapsedb_store::index::named::{IndexDefinition, NamedIndex, PartKind};
+use lapsedb_store::{Collection, StoreError};
+use lapsedb_value::order::equal_bson;
+use lapsedb_value::{Object, Value};
+
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::indexes::definition::{Wanted, read};
+use crate::documents::indexes::{default_ttl, names, set_default_ttl};
+use crate::documents::look::{find_collection, not_foreign};
+use crate::documents::make::make;
+use crate::documents::namespace::Namespace;
+use crate::documents::work::Work;
+use crate::documents::writing::{Tries, refusal};
+
+/// Indexes of a collection at most.
+const INDEXES_MAX: usize = 64;
+
+/// What was made.
+#[derive(Clone, Debug, Default)]
+pub struct CreatedIndexes {
+    /// Indexes before.
+    pub before: usize,
+    /// Indexes afterwards.
+    pub after: usize,
+    /// Whether the collection was made too.
+    pub made_collection: bool,
+    /// Names of TTL indexes whose field holds no date in any document.
+    pub dateless: Vec<String>,
+}
+
+/// Makes indexes, and the collection, if it is not there. Returns when they are built.
+///
+/// # Errors
+/// When a definition is wrong or clashes with another, documents cannot stand in it, or who asks may not.
+pub async fn create_indexes(
+    work: &mut Work,
+    namespace: &Namespace,
+    specs: Vec<Object>,
+) -> Result<CreatedIndexes> {
+    work.ctx.who.may_administer()?;
+    if specs.is_empty() {
+        return Err(Fault::new(
+            code::BAD_VALUE,
+            "Must specify at least one index to create",
+        ));
+    }
+    let wanted = specs.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    let made_collection = make(&work.ctx, namespace, &Object::new()).await?;
+    let mut created = CreatedIndexes {
+        made_collection,
+        ..CreatedIndexes::default()
+    };
+    created.before = names(&current(work, namespace).await?.1).len();
+    for one in &wanted {
+        match one {
+            Wanted::Id => {}
+            Wanted::DefaultTtl(seconds) => ttl(work, namespace, *seconds).await?,
+            Wanted::Named(definition) => {
+                if named(work, namespace, definition).await? == Some(0) {
+                    created.dateless.push(definition.name.to_string());
+                }
+            }
+        }
+    }
+    created.after = names(&current(work, namespace).await?.1).len();
+    Ok(created)
+}
+
+async fn current(
+    work: &Work,
+    namespace: &Namespace,
+) -> Result<(lapsedb_store::View, Arc<Collection>)> {
+    let view = work.ctx.view().await?;
+    not_foreign(&view, namespace)?;
+    let gone = || {
+        Fault::new(
+            code::NAMESPACE_NOT_FOUND,
+            format!("ns does not exist: {namespace}"),
+        )
+    };
+    let collection = find_collection(&view, namespace).ok_or_else(gone)?;
+    Ok((view, collection))
+}
+
+/// Makes the TTL index on `_ts`.
+async fn ttl(work: &Work, namespace: &Namespace, seconds: i64) -> Result<()> {
+    let (_, collection) = current(work, namespace).await?;
+    match default_ttl(&collection) {
+        None => set_default_ttl(&work.ctx, namespace, &collection, Some(seconds)).await,
+        Some(same) if same == seconds => Ok(()),
+        Some(_) => Err(conflict("_ts_1")),
+    }
+}
+
+/// Makes any other index; says in how many documents its field holds a date, if it is a TTL index over some.
+async fn named(
+    work: &Work,
+    namespace: &Namespace,
+    definition: &IndexDefinition,
+) -> Result<Option<u64>> {
+    let mut tries = Tries::default();
+    let (cid, number) = loop {
+        let (view, collection) = current(work, namespace).await?;
+        if clashes(&collection, definition)? {
+            return Ok(None);
+        }
+        let store = work.ctx.service().store();
+        match store
+            .create_named_index(&view, &collection, definition.clone())
+            .await
+        {
+            Ok(number) => break (collection.cid, number),
+            Err(StoreError::Retry) => tries.again()?,
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let store = work.ctx.service().store();
+    match store.build_named_index(cid, number).await? {
+        Built::Whole { documents, dated } => {
+            let counts = definition.expire_after.is_some() && documents > 0;
+            Ok(counts.then_some(dated))
+        }
+        Built::Elsewhere => Ok(None),
+        Built::Gone => Err(Fault::new(276, "The index was dropped while it was built")),
+        Built::Refused(refused) => Err(refusal(namespace, refused, &Object::new())),
+    }
+}
+
+/// Whether the very same index is there already.
+fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Result<bool> {
+    let pattern = pattern_of(wanted);
+    for index in collection.indexes.all() {
+        let same_key = equal_bson(
+            &Value::Object(index.pattern()),
+            &Value::Object(pattern.clone()),
+        ) && index.pattern().keys().eq(pattern.keys());
+        let same_name = index.name == wanted.name;
+        if same_key && same_terms(index, wanted) {
+            if same_name && same_options(index, wanted) {
+                return Ok(true);
+            }
+            return Err(conflict(&wanted.name));
+        }
+        if same_name {
+            return Err(Fault::new(
+                code::INDEX_KEY_SPECS_CONFLICT,
+                format!(
+                    "An existing index has the same name as the requested index. Requested index: {}",
+                    wanted.name
+                ),
+            ));
+        }
+    }
+    if names(collection).len() >= INDEXES_MAX {
+        return Err(Fault::new(
+            code::CANNOT_CREATE_INDEX,
+            format!("add index fails, too many indexes; at most {INDEXES_MAX} are allowed"),
+        ));
+    }
+    Ok(false)
+}
+
+/// The key of an index that is not there yet.
+fn pattern_of(definition: &IndexDefinition) -> Object {
+    let mut pattern = Object::with_capacity(definition.parts.len());
+    for part in &definition.parts {
+        let kind = match &part.kind {
+            PartKind::Ascending => Value::Int32(1),
+            PartKind::Descending => Value::Int32(-1),
+            PartKind::Hashed => Value::from("hashed"),
+            PartKind::Other(kind) => kind.clone(),
+        };
+        pattern.push(part.path.as_str(), kind);
+    }
+    pattern
+}
+
+/// Whether both hold the same documents in the same order: two indexes that differ in that may share a key.
+fn same_terms(index: &NamedIndex, wanted: &IndexDefinition) -> bool {
+    let of = |filter: Option<&Object>| filter.cloned().map_or(Value::Null, Value::Object);
+    let own = index.filter.as_ref().map(|filter| &filter.expression);
+    let collation = |options: &Object| options.get("collation").cloned().unwrap_or(Value::Null);
+    equal_bson(&of(own), &of(wanted.filter.as_ref()))
+        && equal_bson(&collation(&index.options), &collation(&wanted.options))
+}
+
+fn same_options(index: &NamedIndex, wanted: &IndexDefinition) -> bool {
+    index.unique == wanted.unique
+        && index.sparse == wanted.sparse
+        && index.expire_after == wanted.expire_after
+}
+
+fn conflict(name: &str) -> Fault {
+    Fault::new(
+        code::INDEX_OPTIONS_CONFLICT,
+        format!(
+            "An equivalent index already exists with a different name or other options. Requested index: {name}"
+        ),
+    )
+}

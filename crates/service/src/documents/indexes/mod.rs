@@ -1,0 +1,118 @@
+//! Indexes of the Mongo door: made, listed, changed, dropped. The TTL index on `_ts` is the collection's default TTL.
+
+mod change;
+mod create;
+mod definition;
+mod drop;
+mod list;
+
+use lapsedb_record::Setting;
+use lapsedb_store::Collection;
+use lapsedb_store::index::named::NamedIndex;
+use lapsedb_value::{Object, Value};
+
+use crate::collections;
+use crate::ctx::Ctx;
+use crate::documents::fault::Result;
+use crate::documents::id::ID;
+use crate::documents::namespace::Namespace;
+use crate::reply::Conditions;
+
+pub use change::{ChangedIndex, IndexChange, change_index};
+pub use create::{CreatedIndexes, create_indexes};
+pub use drop::{WhichIndexes, drop_indexes};
+pub use list::list_indexes;
+
+/// The index that every collection has.
+pub(crate) const ID_INDEX: &str = "_id_";
+/// The field whose TTL index is the collection's default TTL.
+pub(crate) const TS: &str = "_ts";
+/// The name of that index.
+pub(crate) const TS_INDEX: &str = "_ts_1";
+
+/// The names of a collection's indexes.
+pub(crate) fn names(collection: &Collection) -> Vec<String> {
+    let name = |index: &Object| index.get("name").and_then(Value::as_str).map(str::to_owned);
+    shown(collection).iter().filter_map(name).collect()
+}
+
+/// A collection's indexes as clients see them, that on `_id` first.
+pub(crate) fn shown(collection: &Collection) -> Vec<Object> {
+    let mut all = vec![base(&pattern(ID), ID_INDEX)];
+    if let Some(seconds) = default_ttl(collection) {
+        let mut index = base(&pattern(TS), TS_INDEX);
+        index.push("expireAfterSeconds", Value::from(seconds));
+        all.push(index);
+    }
+    all.extend(collection.indexes.all().iter().map(show));
+    all
+}
+
+fn pattern(field: &str) -> Object {
+    let mut pattern = Object::with_capacity(1);
+    pattern.push(field, 1);
+    pattern
+}
+
+fn base(pattern: &Object, name: &str) -> Object {
+    let mut index = Object::with_capacity(6);
+    index.push("v", 2);
+    index.push("key", Value::Object(pattern.clone()));
+    index.push("name", name);
+    index
+}
+
+fn show(index: &NamedIndex) -> Object {
+    let given = index.options.get("key").and_then(Value::as_object).cloned();
+    let mut shown = base(&given.unwrap_or_else(|| index.pattern()), &index.name);
+    for (name, truth) in [
+        ("unique", index.unique),
+        ("sparse", index.sparse),
+        ("hidden", index.hidden),
+    ] {
+        if truth {
+            shown.push(name, true);
+        }
+    }
+    if let Some(life) = index.expire_after {
+        let seconds = i64::try_from(life.0).unwrap_or(i64::MAX);
+        shown.push("expireAfterSeconds", Value::from(seconds));
+    }
+    if let Some(filter) = &index.filter {
+        let expression = filter.expression.clone();
+        shown.push("partialFilterExpression", Value::Object(expression));
+    }
+    for (name, value) in index.options.iter() {
+        if name != "key" {
+            shown.push(name.clone(), value.clone());
+        }
+    }
+    shown
+}
+
+/// The default TTL in seconds, if TTL is on.
+pub(crate) fn default_ttl(collection: &Collection) -> Option<i64> {
+    match collection.policy.setting {
+        Setting::Off => None,
+        Setting::On => Some(-1),
+        Setting::OnWithDefault(life) => Some(i64::try_from(life.0).unwrap_or(i64::MAX)),
+    }
+}
+
+/// Sets the default TTL, or switches TTL off: what had expired before stays so.
+pub(crate) async fn set_default_ttl(
+    ctx: &Ctx,
+    namespace: &Namespace,
+    collection: &Collection,
+    seconds: Option<i64>,
+) -> Result<()> {
+    let mut document = collection.document.clone();
+    document.remove("defaultTtl");
+    if let Some(seconds) = seconds {
+        document.push("defaultTtl", Value::from(seconds));
+    }
+    let address = (namespace.database.as_str(), namespace.collection.as_str());
+    let body = Value::Object(document);
+    collections::replace(ctx, address, &body, &Conditions::default()).await?;
+    Ok(())
+}

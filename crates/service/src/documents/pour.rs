@@ -1,0 +1,223 @@
+//! What a pipeline makes goes into a collection: in place of all it has, or document by document.
+
+use std::sync::Arc;
+
+use lapsedb_mql::filter::Options;
+use lapsedb_mql::stages::{Merge, Out, Pipeline, WhenMatched, WhenNotMatched};
+use lapsedb_value::{Object, Value};
+
+use crate::documents::drop::drop_collection;
+use crate::documents::fault::{Fault, Result};
+use crate::documents::id::{DocumentId, ID};
+use crate::documents::insert::{Insert, insert};
+use crate::documents::language::{Filter, Language};
+use crate::documents::look::Look;
+use crate::documents::namespace::Namespace;
+use crate::documents::prepare;
+use crate::documents::rename::{like, rename};
+use crate::documents::update::replace;
+use crate::documents::walk::Walk;
+use crate::documents::work::Work;
+use crate::documents::writing::{Tries, Writing};
+
+/// Documents merged in one commit.
+const CHUNK_DOCUMENTS: usize = 200;
+/// Code of a merge that met a document where it may not.
+const MERGE_STAGE_NO_MATCHING_DOCUMENT: i32 = 13_113;
+
+/// Puts documents in the place of all that a collection has. It is filled under another name first: nobody sees half of it.
+pub(crate) async fn replace_by(
+    work: &Work,
+    from: &Namespace,
+    out: &Out,
+    documents: Vec<Object>,
+) -> Result<()> {
+    let database = out.database.as_deref().unwrap_or(&from.database);
+    let target = Namespace::new(database, &out.collection)?;
+    let filled = Namespace::new(database, &format!("tmp.agg_out.{}", uuid::Uuid::new_v4()))?;
+    let mut own = Work::new(work.ctx.clone());
+    like(&mut own, &target, &filled).await?;
+    let done = fill(&mut own, &filled, documents).await;
+    if let Err(fault) = done {
+        drop_collection(&mut own, &filled).await?;
+        return Err(fault);
+    }
+    rename(&mut own, &filled, &target, true).await
+}
+
+async fn fill(work: &mut Work, namespace: &Namespace, documents: Vec<Object>) -> Result<()> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let all = Insert {
+        documents,
+        ordered: true,
+    };
+    let wrote = insert(work, namespace, all).await?;
+    match wrote.faults.into_iter().next() {
+        Some(failed) => Err(failed.fault),
+        None => Ok(()),
+    }
+}
+
+/// Merges documents into a collection.
+pub(crate) async fn merge(
+    work: &Work,
+    from: &Namespace,
+    plan: &Merge,
+    documents: Vec<Object>,
+    language: &Language,
+) -> Result<()> {
+    let database = plan.database.as_deref().unwrap_or(&from.database);
+    let target = Namespace::new(database, &plan.collection)?;
+    let mut own = Work::new(work.ctx.clone());
+    let now = work.ctx.service().clock().now();
+    for chunk in documents.chunks(CHUNK_DOCUMENTS) {
+        let mut tries = Tries::default();
+        loop {
+            work.in_time()?;
+            let look = Look::fresh(&own, &target).await?;
+            let Some(collection) = look.collection.clone() else {
+                drop(look);
+                own.make(&target).await?;
+                continue;
+            };
+            let mut writing = Writing::on(&look, &collection, &target).await?;
+            for document in chunk {
+                let document = prepare::prepare(document.clone(), now, work.stamp())?;
+                one(&own, &look, (plan, language), &mut writing, document).await?;
+            }
+            let charge = writing.charge();
+            if writing.commit(&own, None, &[]).await? {
+                look.spend(&own.ctx, charge);
+                break;
+            }
+            tries.again()?;
+        }
+    }
+    Ok(())
+}
+
+async fn one(
+    work: &Work,
+    look: &Look<'_>,
+    (plan, language): (&Merge, &Language),
+    writing: &mut Writing<'_>,
+    document: Object,
+) -> Result<()> {
+    let Some(old) = existing(work, look, (plan, language), writing, &document).await? else {
+        return match plan.when_not_matched {
+            WhenNotMatched::Insert => writing.insert(document).await,
+            WhenNotMatched::Discard => Ok(()),
+            WhenNotMatched::Fail => Err(Fault::new(
+                MERGE_STAGE_NO_MATCHING_DOCUMENT,
+                "$merge could not find a matching document in the target collection for at least one document in the source collection",
+            )),
+        };
+    };
+    let new = match &plan.when_matched {
+        WhenMatched::KeepExisting => return Ok(()),
+        WhenMatched::Fail => return writing.insert(document).await,
+        WhenMatched::Replace => with_id(document, &old),
+        WhenMatched::Merge => {
+            let mut merged = old.clone();
+            for (name, value) in document {
+                if name != ID {
+                    merged.insert(name, value);
+                }
+            }
+            merged
+        }
+        WhenMatched::Pipeline { stages, variables } => {
+            piped(language, stages, variables, &document, &old)?
+        }
+    };
+    if lapsedb_value::order::identical_bson(
+        &Value::Object(old.clone()),
+        &Value::Object(new.clone()),
+    ) {
+        return Ok(());
+    }
+    replace(writing, &old, new).await
+}
+
+/// The document in the target that is the same by the fields that tell.
+async fn existing(
+    work: &Work,
+    look: &Look<'_>,
+    (plan, language): (&Merge, &Language),
+    writing: &mut Writing<'_>,
+    document: &Object,
+) -> Result<Option<Object>> {
+    let by_id = plan.on.is_empty() || plan.on.iter().all(|name| name == ID);
+    if by_id {
+        return writing.get(&DocumentId::of_document(document)).await;
+    }
+    let mut filter = Object::with_capacity(plan.on.len());
+    for name in &plan.on {
+        let Some(value) = document.get(name).filter(|value| !value.is_null()) else {
+            return Err(Fault::new(
+                51_132,
+                "$merge write error: 'on' field cannot be missing, null, undefined or an array",
+            ));
+        };
+        let mut equal = Object::with_capacity(1);
+        equal.push("$eq", value.clone());
+        filter.push(name.as_str(), Value::Object(equal));
+    }
+    let filter: Filter = language.filter(&filter)?;
+    let mut walk = Walk::new(language.source(&filter));
+    while !walk.ended() {
+        work.in_time()?;
+        for row in walk.next(look, CHUNK_DOCUMENTS).await? {
+            let found = row.document()?;
+            if filter.matches(&found)? {
+                return writing.get(&DocumentId::of_document(&found)).await;
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// A new document with the `_id` of the old one.
+fn with_id(mut document: Object, old: &Object) -> Object {
+    document.remove(ID);
+    let mut first = Object::with_capacity(document.len() + 1);
+    first.push(ID, old.get(ID).cloned().unwrap_or(Value::Null));
+    for (name, value) in document {
+        first.push(name, value);
+    }
+    first
+}
+
+/// What a pipeline makes of the document that is there.
+fn piped(
+    language: &Language,
+    stages: &[Value],
+    variables: &Object,
+    document: &Object,
+    old: &Object,
+) -> Result<Object> {
+    let mut own = vec![("new".into(), Value::Object(document.clone()))];
+    for (name, expression) in variables.iter() {
+        own.push((name.clone(), computed(language, expression, document)?));
+    }
+    let options = Options {
+        collation: language.options.collation.clone(),
+        env: Arc::new(language.options.env.nested(own)),
+    };
+    let made = Pipeline::parse_update(stages, &options)?.apply(old.clone())?;
+    prepare::check(&made)?;
+    Ok(made)
+}
+
+/// The value of an expression over a document.
+fn computed(language: &Language, expression: &Value, document: &Object) -> Result<Value> {
+    let mut shape = Object::with_capacity(1);
+    shape.push("value", expression.clone());
+    let mut stage = Object::with_capacity(1);
+    stage.push("$replaceWith", Value::Object(shape));
+    let made = Pipeline::parse_update(&[Value::Object(stage)], &language.options)?;
+    let mut made = made.apply(document.clone())?;
+    Ok(made.remove("value").unwrap_or(Value::Null))
+}

@@ -1,0 +1,104 @@
+//! Gives a collection another name.
+
+use std::sync::Arc;
+
+use lapsedb_store::keys::{self, MetaKind};
+use lapsedb_store::{Collection, History, MetaChange, View};
+use lapsedb_value::{Object, Value};
+
+use crate::attempts::Attempts;
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::look::{find_collection, not_foreign};
+use crate::documents::make::make;
+use crate::documents::namespace::Namespace;
+use crate::documents::work::Work;
+
+/// Gives a collection another name in the same database; one that has the name already goes first, if that is wanted.
+///
+/// # Errors
+/// When the collection is not there, the name is taken, it is in another database, or who asks may not.
+pub async fn rename(
+    work: &mut Work,
+    from: &Namespace,
+    to: &Namespace,
+    drop_target: bool,
+) -> Result<()> {
+    let ctx = &work.ctx;
+    ctx.who.may_administer()?;
+    if from == to {
+        return Err(Fault::new(
+            code::ILLEGAL_OPERATION,
+            "Can't rename a collection to itself",
+        ));
+    }
+    if from.database != to.database {
+        return Err(Fault::new(
+            code::COMMAND_NOT_SUPPORTED,
+            "renaming a collection into another database is not supported",
+        ));
+    }
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        not_foreign(&view, to)?;
+        let Some(collection) = find_collection(&view, from) else {
+            return Err(Fault::new(
+                code::NAMESPACE_NOT_FOUND,
+                format!("Source collection {from} does not exist"),
+            ));
+        };
+        let mut change = MetaChange::default();
+        if let Some(target) = find_collection(&view, to) {
+            if !drop_target {
+                return Err(Fault::new(
+                    code::NAMESPACE_EXISTS,
+                    "target namespace exists",
+                ));
+            }
+            forget(&view, &target, &mut change);
+        }
+        let mut body = collection.body();
+        body.id = &to.collection;
+        body.document.insert("id", to.collection.as_str());
+        body.history = History {
+            shown: None,
+            ..body.history
+        };
+        let key = keys::meta_numbered(MetaKind::Collection, collection.cid.0);
+        change.put(key, body.into_object());
+        if attempts.commit(ctx, &view, change).await?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+fn forget(view: &View, target: &Arc<Collection>, change: &mut MetaChange) {
+    if let Some(offer) = view.catalog().offer_of(target.database, Some(target.cid)) {
+        change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
+    }
+    change.drop_collection(target.cid);
+}
+
+/// Makes a collection with the options and indexes of another; plain, if there is no such.
+pub(crate) async fn like(work: &mut Work, model: &Namespace, new: &Namespace) -> Result<()> {
+    let view = work.ctx.view().await?;
+    let model = find_collection(&view, model);
+    let kept = model.as_ref().and_then(|model| model.mongo.clone());
+    let options = kept.and_then(|kept| kept.get("options").and_then(Value::as_object).cloned());
+    make(&work.ctx, new, &options.unwrap_or_default()).await?;
+    let Some(model) = model else {
+        return Ok(());
+    };
+    let specs: Vec<Object> = crate::documents::indexes::shown(&model)
+        .into_iter()
+        .skip(1)
+        .map(|mut index| {
+            index.remove("v");
+            index
+        })
+        .collect();
+    if !specs.is_empty() {
+        crate::documents::indexes::create_indexes(work, new, specs).await?;
+    }
+    Ok(())
+}
