@@ -52,7 +52,6 @@ pub(crate) fn read(fields: &mut Fields, explains: bool) -> Result<Aggregate, Fau
     let batch_size = cursor.size("batchSize")?;
     cursor.end()?;
     let terms = terms(fields, "let")?;
-    let _: Option<Value> = fields.raw("hint");
     fields.ignore(&[
         "allowDiskUse",
         "bypassDocumentValidation",

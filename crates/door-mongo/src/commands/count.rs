@@ -18,7 +18,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         limit: fields.integer("limit")?.unwrap_or(0).unsigned_abs(),
         terms: terms(&mut fields, "let")?,
     };
-    for name in ["hint", "fields"] {
+    for name in ["fields"] {
         let _: Option<Value> = fields.raw(name);
     }
     fields.end()?;

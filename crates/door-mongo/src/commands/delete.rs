@@ -1,7 +1,7 @@
 //! Deletes documents.
 
 use lapsedb_service::documents::{self, Delete, Fault, Terms};
-use lapsedb_value::{Object, Value};
+use lapsedb_value::Object;
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -47,7 +47,6 @@ fn statement(members: Object, variables: &Object) -> Result<Delete, Fault> {
         variables: variables.clone(),
         ..terms(&mut fields, "c")?
     };
-    let _: Option<Value> = fields.raw("hint");
     fields.end()?;
     Ok(Delete {
         filter,

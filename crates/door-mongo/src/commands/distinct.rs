@@ -19,7 +19,6 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         filter: fields.document("query")?,
         terms: terms(&mut fields, "let")?,
     };
-    let _: Option<Value> = fields.raw("hint");
     fields.end()?;
     let mut work = call.begin().await?;
     let values = documents::distinct(&mut work, &namespace, &distinct).await;

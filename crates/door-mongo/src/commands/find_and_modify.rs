@@ -60,7 +60,6 @@ pub(crate) fn read(fields: &mut Fields) -> Result<FindAndModify, Fault> {
         new,
         terms,
     };
-    let _: Option<Value> = fields.raw("hint");
     fields.ignore(&["bypassDocumentValidation"]);
     Ok(asked)
 }

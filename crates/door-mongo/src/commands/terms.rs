@@ -1,7 +1,9 @@
 //! Members that say how the language is meant.
 
-use lapsedb_service::documents::{Fault, Terms};
+use lapsedb_service::documents::{Fault, Hint, Terms};
+use lapsedb_value::Value;
 
+use crate::codes;
 use crate::fields::Fields;
 
 /// The collation and the variables of a command.
@@ -11,5 +13,17 @@ pub(crate) fn terms(fields: &mut Fields, variables: &str) -> Result<Terms, Fault
             .document_if("collation")?
             .filter(|collation| !collation.is_empty()),
         variables: fields.document(variables)?,
+        hint: match fields.any("hint") {
+            None => Hint::None,
+            Some(Value::String(name)) => Hint::Name(name.to_string()),
+            Some(Value::Object(key)) if key.is_empty() => Hint::None,
+            Some(Value::Object(key)) => Hint::Key(key),
+            Some(_) => {
+                return Err(Fault::new(
+                    codes::FAILED_TO_PARSE,
+                    "Hint must be a string or an object",
+                ));
+            }
+        },
     })
 }

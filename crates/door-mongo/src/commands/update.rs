@@ -47,9 +47,9 @@ fn statement(members: Object, variables: &Object) -> Result<Change, Fault> {
         terms: Terms {
             collation: own.collation,
             variables: merged(variables, own.variables),
+            hint: own.hint,
         },
     };
-    let _: Option<Value> = fields.raw("hint");
     fields.ignore(&["upsertSupplied"]);
     fields.end()?;
     Ok(change)

@@ -1,9 +1,9 @@
 //! An event as a document.
 
+use lapsedb_mql::update::Description;
 use lapsedb_store::{Event, EventKind};
 use lapsedb_value::{Object, Value, bson};
 
-use crate::changes::diff::describe;
 use crate::changes::open::{Before, Full, Options};
 use crate::changes::token;
 use crate::documents::Namespace;
@@ -54,7 +54,10 @@ pub(crate) fn event(
     );
     told.push("documentKey", Value::Object(key));
     if let (EventKind::Replace, Some(before), Some(after)) = (event.kind, &before, &after) {
-        told.push("updateDescription", Value::Object(describe(before, after)));
+        told.push(
+            "updateDescription",
+            Value::Object(Description::between(before, after).to_object()),
+        );
     }
     if event.kind != EventKind::Create {
         previous(&mut told, options, before)?;

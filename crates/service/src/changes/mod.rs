@@ -1,6 +1,5 @@
 //! Change streams: what happens to documents, told as it happens.
 
-mod diff;
 mod document;
 mod open;
 mod stream;

@@ -89,7 +89,7 @@ impl Query {
         };
         match &self.projection {
             None => Ok(Some(row.body.clone())),
-            Some(projection) => Ok(Some(encoded(&projection.apply(&document, position)?))),
+            Some(projection) => Ok(Some(encoded(&projection.apply(document, position, None)?))),
         }
     }
 }

@@ -5,6 +5,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::cursors::{self, Batch, Feed, Keep, Piped, Room};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
+use crate::documents::choose::choose;
 use crate::documents::fault::{Fault, Result};
 use crate::documents::foreign::Others;
 use crate::documents::language::Terms;
@@ -77,7 +78,10 @@ async fn start(
         None if pipeline.has_own_documents() => (Source::Ids(Vec::new()), Vec::new()),
         None => {
             let filter = pipeline.leading().filter;
-            let source = filter.map_or(Source::Everything, |filter| language.source(filter));
+            let source = match filter {
+                Some(filter) => choose(look, language, filter, &language.hint).await?.source,
+                None => Source::Everything,
+            };
             (source, Vec::new())
         }
         Some(Own::CollStats(options)) => {

@@ -7,7 +7,6 @@ use crate::documents::fault::Result;
 use crate::documents::language::Terms;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
-use crate::documents::walk::Walk;
 use crate::documents::work::Work;
 
 /// Documents looked at between two looks at the clock.
@@ -47,7 +46,7 @@ pub async fn count(work: &mut Work, namespace: &Namespace, count: &Count) -> Res
             limit => count.skip.saturating_add(limit),
         };
         let mut loaded = QueryWork::default();
-        let mut walk = Walk::new(language.source(&filter));
+        let mut walk = language.walk(&look, &filter).await?;
         while !walk.ended() && found < enough {
             work.in_time()?;
             for row in walk.next(&look, STEP_ROWS).await? {

@@ -67,9 +67,9 @@ async fn one(
     if statement.many && work.is_retryable() {
         return Err(not_retryable("delete with limit: 0"));
     }
-    let mut walk = Walk::new(language.source(&filter));
+    let mut walk: Option<Walk> = None;
     let mut tries = Tries::default();
-    while !walk.ended() {
+    while !walk.as_ref().is_some_and(Walk::ended) {
         work.in_time()?;
         let look = Look::fresh(work, namespace).await?;
         let Some(collection) = look.collection.clone() else {
@@ -87,10 +87,13 @@ async fn one(
             wrote.retried.push(number);
             return Ok(());
         }
-        let before = walk.clone();
+        let mut way = match &walk {
+            Some(walk) => walk.clone(),
+            None => language.walk(&look, &filter).await?,
+        };
         let mut writing = Writing::on(&look, &collection, namespace).await?;
         let many = statement.many;
-        let deleted = stretch(work, &look, (&filter, many), &mut walk, &mut writing).await?;
+        let deleted = stretch(work, &look, (&filter, many), &mut way, &mut writing).await?;
         let charge = writing.charge();
         let executed: Vec<_> = number
             .map(|number| (number, Object::new()))
@@ -102,9 +105,9 @@ async fn one(
             if deleted > 0 && !many {
                 return Ok(());
             }
+            walk = Some(way);
         } else {
             // The same stretch again, as it is now.
-            walk = before;
             tries.again()?;
         }
     }

@@ -11,7 +11,6 @@ use crate::documents::fault::{Fault, Result};
 use crate::documents::language::Terms;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
-use crate::documents::walk::Walk;
 use crate::documents::work::Work;
 
 /// Documents looked at between two looks at the clock.
@@ -42,7 +41,7 @@ pub async fn distinct(
     let language = distinct.terms.language(work, namespace).await?;
     let filter = language.filter(&distinct.filter)?;
     let look = Look::fresh(work, namespace).await?;
-    let mut walk = Walk::new(language.source(&filter));
+    let mut walk = language.walk(&look, &filter).await?;
     let mut found: Vec<Value> = Vec::new();
     let mut loaded = QueryWork::default();
     let mut bytes = 0;

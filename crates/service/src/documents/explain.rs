@@ -2,6 +2,7 @@
 
 use lapsedb_value::{Object, Value};
 
+use crate::documents::choose::{Choice, choose};
 use crate::documents::fault::Result;
 use crate::documents::find::Find;
 use crate::documents::look::Look;
@@ -26,11 +27,10 @@ pub async fn explain(
     let filter = language.filter(&find.filter)?;
     let sort = language.sort(&find.sort)?;
     let look = Look::fresh(work, namespace).await?;
-    let source = match look.collection.is_some() {
-        true => language.source(&filter),
-        false => Source::Ids(Vec::new()),
-    };
-    let mut stage = plan(&source, &find.filter, look.collection.is_some());
+    let choice = choose(&look, &language, &filter, &language.hint).await?;
+    let keys = choice.index.as_ref().map_or(0, |(_, _, read)| *read);
+    let mut stage = plan(&choice, &find.filter, look.collection.is_some());
+    let source = choice.source;
     if sort.is_some() {
         let mut sorted = Object::with_capacity(3);
         sorted.push("stage", "SORT");
@@ -62,46 +62,58 @@ pub async fn explain(
         }
         explained.push(
             "executionStats",
-            Value::Object(stats(stage, returned, examined)),
+            Value::Object(stats(stage, returned, (keys, examined))),
         );
     }
     Ok(explained)
 }
 
-fn plan(source: &Source, filter: &Object, there: bool) -> Object {
+fn plan(choice: &Choice, filter: &Object, there: bool) -> Object {
     let mut stage = Object::with_capacity(4);
     if !there {
         stage.push("stage", "EOF");
         return stage;
     }
-    match source {
-        Source::Everything => {
+    if let Some((name, pattern, _)) = &choice.index {
+        return fetch(name, pattern.clone(), filter);
+    }
+    match &choice.source {
+        Source::Everything | Source::Keys(_) => {
             stage.push("stage", "COLLSCAN");
             stage.push("filter", Value::Object(filter.clone()));
             stage.push("direction", "forward");
         }
         Source::Ids(ids) if ids.len() == 1 => stage.push("stage", "IDHACK"),
         Source::Ids(_) => {
-            let mut inner = Object::with_capacity(3);
             let mut key = Object::with_capacity(1);
             key.push("_id", 1);
-            inner.push("stage", "IXSCAN");
-            inner.push("keyPattern", Value::Object(key));
-            inner.push("indexName", "_id_");
-            stage.push("stage", "FETCH");
-            stage.push("inputStage", Value::Object(inner));
+            return fetch("_id_", key, filter);
         }
     }
     stage
 }
 
-fn stats(stage: Object, returned: u64, examined: u64) -> Object {
+/// Documents that an index names.
+fn fetch(name: &str, pattern: Object, filter: &Object) -> Object {
+    let mut inner = Object::with_capacity(4);
+    inner.push("stage", "IXSCAN");
+    inner.push("keyPattern", Value::Object(pattern));
+    inner.push("indexName", name);
+    inner.push("direction", "forward");
+    let mut stage = Object::with_capacity(3);
+    stage.push("stage", "FETCH");
+    stage.push("filter", Value::Object(filter.clone()));
+    stage.push("inputStage", Value::Object(inner));
+    stage
+}
+
+fn stats(stage: Object, returned: u64, (keys, examined): (u64, u64)) -> Object {
     let number = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
     let mut stats = Object::with_capacity(6);
     stats.push("executionSuccess", true);
     stats.push("nReturned", number(returned));
     stats.push("executionTimeMillis", 0);
-    stats.push("totalKeysExamined", 0);
+    stats.push("totalKeysExamined", number(keys));
     stats.push("totalDocsExamined", number(examined));
     stats.push("executionStages", Value::Object(stage));
     stats.push("allPlansExecution", Value::Array(Vec::new()));

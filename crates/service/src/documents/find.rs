@@ -6,10 +6,9 @@ use crate::charge::{self, QueryWork};
 use crate::cursors::{self, Batch, Feed, Held, HeldDocument, Keep, Query, Room, encoded};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::language::{Projection, Sort, Terms};
+use crate::documents::language::{Sort, Terms};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
-use crate::documents::walk::Walk;
 use crate::documents::work::Work;
 
 /// Documents looked at between two looks at the clock.
@@ -45,18 +44,11 @@ pub struct Find {
 pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result<Batch> {
     let language = find.terms.language(work, namespace).await?;
     let filter = language.filter(&find.filter)?;
-    let projection = match find.projection.is_empty() {
-        true => None,
-        false => Some(Projection::parse(
-            &find.projection,
-            Some(&filter),
-            &language.options,
-        )?),
-    };
+    let projection = language.projection(&find.projection)?;
     let sort = language.sort(&find.sort)?;
     let look = Look::fresh(work, namespace).await?;
     let query = Query {
-        walk: Walk::new(language.source(&filter)),
+        walk: language.walk(&look, &filter).await?,
         filter,
         projection,
         skip: find.skip,
@@ -108,10 +100,10 @@ async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> 
     let skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
     let limit = usize::try_from(query.left).unwrap_or(usize::MAX);
     let mut held = Vec::with_capacity(found.len().min(limit));
-    for (_, row, document, position) in found.into_iter().skip(skip).take(limit) {
+    for (key, row, document, position) in found.into_iter().skip(skip).take(limit) {
         let body = match &query.projection {
             None => row.body,
-            Some(projection) => encoded(&projection.apply(&document, position)?),
+            Some(projection) => encoded(&projection.apply(document, position, Some(&key))?),
         };
         held.push(HeldDocument {
             body,

@@ -4,11 +4,10 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::{DocumentId, ID};
-use crate::documents::language::{Filter, Language, Match, Projection, Sort, Terms};
+use crate::documents::language::{Filter, Language, Match, Sort, Terms};
 use crate::documents::look::{Look, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::documents::update::{Change, replace};
-use crate::documents::walk::Walk;
 use crate::documents::work::Work;
 use crate::documents::writing::{Tries, Writing};
 
@@ -73,7 +72,7 @@ pub async fn find_and_modify(
         sort: language.sort(&asked.sort)?,
         language,
     };
-    let projection = Projection::parse(&asked.fields, Some(&plan.filter), &plan.language.options)?;
+    let projection = plan.language.projection(&asked.fields)?;
     let mut tries = Tries::default();
     loop {
         work.in_time()?;
@@ -102,8 +101,13 @@ pub async fn find_and_modify(
         }
         let mut writing = Writing::on(&look, &collection, namespace).await?;
         let mut modified = attempt(work, &look, (asked, &plan, namespace), &mut writing).await?;
-        if let Some(document) = &modified.value {
-            modified.value = Some(projection.apply(document, Match { position: None })?);
+        if let (Some(projection), Some(document)) = (
+            &projection,
+            modified.value.take_if(|_| projection.is_some()),
+        ) {
+            let found = plan.filter.match_with_position(&document)?;
+            let found = found.unwrap_or(Match { position: None });
+            modified.value = Some(projection.apply(document, found, None)?);
         }
         let charge = writing.charge();
         let executed: Vec<_> = number
@@ -174,7 +178,7 @@ async fn attempt(
 
 /// The first document that matches, in the order asked for.
 async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Object, Match)>> {
-    let mut walk = Walk::new(plan.language.source(&plan.filter));
+    let mut walk = plan.language.walk(look, &plan.filter).await?;
     let mut best: Option<(Vec<Value>, Object, Match)> = None;
     while !walk.ended() {
         work.in_time()?;

@@ -1,11 +1,13 @@
 //! Other collections, as `$lookup` and its like see them: through the same view, living documents only.
 
-use lapsedb_mql::filter::Filter;
+use lapsedb_mql::filter::{Filter, Options};
 use lapsedb_mql::stages::{Foreign, Wait};
 use lapsedb_mql::{MqlError, Result};
 use lapsedb_value::Object;
 
+use crate::documents::choose::Hint;
 use crate::documents::fault::Fault;
+use crate::documents::language::Language;
 use crate::documents::look::{Look, Seen, find_collection};
 use crate::documents::namespace::Namespace;
 use crate::documents::walk::{Source, Walk};
@@ -47,10 +49,14 @@ impl<'a> Others<'a> {
             collection: find_collection(&self.look.view, &namespace),
             overlay: transaction.and_then(|transaction| transaction.overlay(&namespace)),
         };
-        let mut walk = Walk::new(match filter.and_then(Filter::id_equality) {
-            Some(id) => Source::Ids(vec![crate::documents::id::DocumentId::of(id)]),
-            None => Source::Everything,
-        });
+        let language = Language {
+            options: Options::default(),
+            hint: Hint::None,
+        };
+        let mut walk = match filter {
+            Some(filter) => language.walk(&look, filter).await?,
+            None => Walk::new(Source::Everything),
+        };
         let mut documents = Vec::new();
         while !walk.ended() {
             self.work.in_time()?;

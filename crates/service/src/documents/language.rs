@@ -5,14 +5,16 @@ use std::sync::Arc;
 use lapsedb_mql::collation::Collation;
 use lapsedb_mql::expressions::Env;
 pub(crate) use lapsedb_mql::filter::{Filter, Match, Options};
+pub(crate) use lapsedb_mql::projection::Projection;
 pub(crate) use lapsedb_mql::sort::Sort;
 use lapsedb_value::{Object, Value};
 
+use crate::documents::choose::{Hint, choose};
 use crate::documents::fault::Result;
 use crate::documents::id::{DocumentId, ID};
-use crate::documents::look::find_collection;
+use crate::documents::look::{Look, find_collection};
 use crate::documents::namespace::Namespace;
-use crate::documents::walk::Source;
+use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
 
 /// What a command says of the language itself.
@@ -22,6 +24,8 @@ pub struct Terms {
     pub collation: Option<Object>,
     /// Variables for expressions.
     pub variables: Object,
+    /// Which index is to be used.
+    pub hint: Hint,
 }
 
 impl Terms {
@@ -52,6 +56,7 @@ impl Terms {
                 collation,
                 env: Arc::new(env),
             },
+            hint: self.hint.clone(),
         })
     }
 }
@@ -59,6 +64,7 @@ impl Terms {
 /// The language in the terms of one command.
 pub(crate) struct Language {
     pub(crate) options: Options,
+    pub(crate) hint: Hint,
 }
 
 impl Language {
@@ -72,7 +78,23 @@ impl Language {
         Ok(Sort::parse_find(sort, &self.options)?)
     }
 
-    /// Where the documents that a filter may find come from.
+    /// Reads a projection; none, if documents are shown as they are.
+    pub(crate) fn projection(&self, projection: &Object) -> Result<Option<Projection>> {
+        if projection.is_empty() {
+            return Ok(None);
+        }
+        let read = Projection::parse(projection, &self.options)?;
+        Ok((!read.is_everything()).then_some(read))
+    }
+
+    /// A way through the documents that a filter may find.
+    pub(crate) async fn walk(&self, look: &Look<'_>, filter: &Filter) -> Result<Walk> {
+        Ok(Walk::new(
+            choose(look, self, filter, &self.hint).await?.source,
+        ))
+    }
+
+    /// Where the documents that a filter names by their `_id` come from.
     pub(crate) fn source(&self, filter: &Filter) -> Source {
         let folded = |value: &Value| self.options.collation.is_some() && Collation::matters(value);
         if let Some(id) = filter.id_equality()
@@ -100,23 +122,4 @@ impl Language {
 /// When the filter is wrong.
 pub fn matches(filter: &Object, document: &Object) -> Result<bool> {
     Ok(Filter::parse(filter, &Options::default())?.matches(document)?)
-}
-
-/// A projection.
-#[derive(Clone, Debug)]
-pub(crate) struct Projection(lapsedb_mql::projection::Projection);
-
-impl Projection {
-    pub(crate) fn parse(
-        projection: &Object,
-        _filter: Option<&Filter>,
-        options: &Options,
-    ) -> Result<Projection> {
-        let read = lapsedb_mql::projection::Projection::parse(projection, options)?;
-        Ok(Projection(read))
-    }
-
-    pub(crate) fn apply(&self, document: &Object, found: Match) -> Result<Object> {
-        Ok(self.0.apply(document.clone(), found, None)?)
-    }
 }

@@ -1,6 +1,7 @@
 //! Documents: the verbs of the Mongo door. `docs/decisions/0010-mongo-documents.md` says how they lie in the store.
 
 mod aggregate;
+mod choose;
 mod count;
 mod delete;
 mod distinct;
@@ -19,21 +20,22 @@ pub(crate) mod look;
 pub(crate) mod make;
 pub mod namespace;
 mod object_id;
-mod partial;
 mod options;
+mod partial;
 mod pour;
 mod prepare;
 mod rename;
 pub mod shell;
 mod state;
-mod unfinished;
 mod stats;
+mod unfinished;
 mod update;
 mod walk;
 pub(crate) mod work;
 mod writing;
 
 pub use aggregate::{Aggregate, aggregate};
+pub use choose::Hint;
 pub use count::{Count, count};
 pub use delete::{Delete, delete};
 pub use distinct::{Distinct, distinct};

@@ -16,7 +16,6 @@ use crate::documents::namespace::Namespace;
 use crate::documents::prepare;
 use crate::documents::rename::{like, rename};
 use crate::documents::update::replace;
-use crate::documents::walk::Walk;
 use crate::documents::work::Work;
 use crate::documents::writing::{Tries, Writing};
 
@@ -166,7 +165,7 @@ async fn existing(
         filter.push(name.as_str(), Value::Object(equal));
     }
     let filter: Filter = language.filter(&filter)?;
-    let mut walk = Walk::new(language.source(&filter));
+    let mut walk = language.walk(look, &filter).await?;
     while !walk.ended() {
         work.in_time()?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {

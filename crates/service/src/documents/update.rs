@@ -118,7 +118,7 @@ async fn one(
     wrote: &mut Wrote,
 ) -> Result<()> {
     let plan = statement.plan(work, namespace).await?;
-    let mut walk = Walk::new(plan.language.source(&plan.filter));
+    let mut walk: Option<Walk> = None;
     let mut tries = Tries::default();
     let mut matched = 0;
     loop {
@@ -142,10 +142,13 @@ async fn one(
             wrote.retried.push(number);
             return Ok(());
         }
-        let before = walk.clone();
+        let mut way = match &walk {
+            Some(walk) => walk.clone(),
+            None => plan.language.walk(&look, &plan.filter).await?,
+        };
         let mut writing = Writing::on(&look, &collection, namespace).await?;
-        let mut done = stretch(work, &look, (statement, &plan), &mut walk, &mut writing).await?;
-        if statement.upsert && matched + done.matched == 0 && walk.ended() {
+        let mut done = stretch(work, &look, (statement, &plan), &mut way, &mut writing).await?;
+        if statement.upsert && matched + done.matched == 0 && way.ended() {
             let made = statement.made(&plan, work)?;
             done.upserted = made.get(ID).cloned();
             writing.insert(made).await?;
@@ -156,7 +159,6 @@ async fn one(
             .into_iter()
             .collect();
         if !writing.commit(work, retry.as_ref(), &executed).await? {
-            walk = before;
             tries.again()?;
             continue;
         }
@@ -165,9 +167,10 @@ async fn one(
         wrote.n += done.matched + u64::from(done.upserted.is_some());
         wrote.modified += done.modified;
         wrote.upserted.extend(done.upserted.map(|id| (index, id)));
-        if walk.ended() || (matched > 0 && !statement.many) {
+        if way.ended() || (matched > 0 && !statement.many) {
             return Ok(());
         }
+        walk = Some(way);
     }
 }
 

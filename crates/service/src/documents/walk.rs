@@ -3,6 +3,8 @@
 //! Between two stretches nothing is held but a place in the order: what dies or is deleted meanwhile is not seen, and
 //! nothing is seen twice, because an update does not move a document.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits};
 use lapsedb_value::{Object, bson};
@@ -25,6 +27,8 @@ pub(crate) enum Source {
     Everything,
     /// Those with these ids.
     Ids(Vec<DocumentId>),
+    /// Those with these keys, which an index has named.
+    Keys(Arc<Vec<ItemKey>>),
 }
 
 /// A document that was found alive.
@@ -102,6 +106,12 @@ impl Walk {
                 let ids = ids.get(self.at..).unwrap_or_default();
                 let ids = ids.get(..rows_max).unwrap_or(ids).to_vec();
                 self.by_ids(look, collection, &ids).await
+            }
+            Source::Keys(keys) => {
+                let keys = Arc::clone(keys);
+                let rest = keys.get(self.at..).unwrap_or_default();
+                let step = rest.get(..rows_max).unwrap_or(rest);
+                self.by_keys(look, collection, step).await
             }
         }
     }
@@ -201,6 +211,32 @@ impl Walk {
         if let Source::Ids(all) = &self.source {
             self.ended = self.at >= all.len();
         }
+        Ok(rows)
+    }
+}
+
+impl Walk {
+    async fn by_keys(
+        &mut self,
+        look: &Look<'_>,
+        collection: &Collection,
+        keys: &[ItemKey],
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::with_capacity(keys.len());
+        for (key, live) in keys.iter().zip(look.view.items(collection, keys).await?) {
+            let place = Place::At(self.at);
+            self.at += 1;
+            if let Some(live) = live {
+                rows.push(Row {
+                    key: key.clone(),
+                    ordinal: live.header().ordinal,
+                    body: Bytes::copy_from_slice(live.body()),
+                    place,
+                });
+            }
+        }
+        self.ended =
+            keys.is_empty() || matches!(&self.source, Source::Keys(all) if self.at >= all.len());
         Ok(rows)
     }
 }

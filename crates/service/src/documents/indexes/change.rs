@@ -1,6 +1,7 @@
 //! Changes an index: how long documents live after their dates, and whether queries see it.
 
 use lapsedb_store::StoreError;
+use lapsedb_store::index::named::NamedIndex;
 use lapsedb_store::index::named::build::Built;
 use lapsedb_value::order::equal_bson;
 use lapsedb_value::{Object, Value};
@@ -67,11 +68,12 @@ pub async fn change_index(
                 "the _id field does not support a secondary property",
             ));
         };
-        let store = work.ctx.service().store();
+        let index = index.clone();
         let mut changed = ChangedIndex::default();
         if let Some(hidden) = asked.hidden
             && hidden != index.hidden
         {
+            let store = work.ctx.service().store();
             match store
                 .set_hidden(&view, &collection, index.number, hidden)
                 .await
@@ -84,43 +86,56 @@ pub async fn change_index(
                 Err(error) => return Err(error.into()),
             }
         }
-        let Some(expire) = &asked.expire_after else {
-            return Ok(changed);
-        };
-        if index.parts.len() != 1 {
-            return Err(invalid(
-                "TTL indexes are single-field indexes, compound indexes do not support TTL",
-            ));
-        }
-        let life = date_seconds(expire).map_err(as_invalid)?;
-        let view = work.ctx.view().await?;
-        let collection = find_collection(&view, namespace).ok_or_else(gone)?;
-        match store
-            .set_expire_after(&view, &collection, index.number, life)
-            .await
+        if let Some(expire) = &asked.expire_after
+            && !expire_after(work, namespace, &index, (expire, &mut changed)).await?
         {
-            Ok(()) => {}
-            Err(StoreError::Retry) => {
-                tries.again()?;
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        }
-        let seconds = |secs: lapsedb_record::Secs| i64::try_from(secs.0).unwrap_or(i64::MAX);
-        changed.expire_old = index.expire_after.map(seconds);
-        changed.expire_new = Some(seconds(life));
-        if index.expire_after.is_none() {
-            // Documents that were there before have to tell their dates first.
-            match store
-                .build_named_index(collection.cid, index.number)
-                .await?
-            {
-                Built::Refused(refused) => return Err(refusal(namespace, refused, &Object::new())),
-                Built::Whole { .. } | Built::Gone | Built::Elsewhere => {}
-            }
+            tries.again()?;
+            continue;
         }
         return Ok(changed);
     }
+}
+
+/// Changes how long documents live after their dates; false, if the catalog has changed meanwhile.
+async fn expire_after(
+    work: &Work,
+    namespace: &Namespace,
+    index: &NamedIndex,
+    (expire, changed): (&Value, &mut ChangedIndex),
+) -> Result<bool> {
+    if index.parts.len() != 1 {
+        return Err(invalid(
+            "TTL indexes are single-field indexes, compound indexes do not support TTL",
+        ));
+    }
+    let life = date_seconds(expire).map_err(as_invalid)?;
+    let view = work.ctx.view().await?;
+    let Some(collection) = find_collection(&view, namespace) else {
+        return Ok(false);
+    };
+    let store = work.ctx.service().store();
+    match store
+        .set_expire_after(&view, &collection, index.number, life)
+        .await
+    {
+        Ok(()) => {}
+        Err(StoreError::Retry) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    let seconds = |secs: lapsedb_record::Secs| i64::try_from(secs.0).unwrap_or(i64::MAX);
+    changed.expire_old = index.expire_after.map(seconds);
+    changed.expire_new = Some(seconds(life));
+    if index.expire_after.is_none() {
+        // Documents that were there before have to tell their dates first.
+        match store
+            .build_named_index(collection.cid, index.number)
+            .await?
+        {
+            Built::Refused(refused) => return Err(refusal(namespace, refused, &Object::new())),
+            Built::Whole { .. } | Built::Gone | Built::Elsewhere => {}
+        }
+    }
+    Ok(true)
 }
 
 /// The name of the index that is meant.

@@ -16,10 +16,11 @@ pub(crate) const EXPIRE_SECONDS_MAX: i64 = 2_147_483_647;
 const INVALID_INDEX_SPECIFICATION_OPTION: i32 = 197;
 
 /// Options that say nothing here.
-const WITHOUT_EFFECT: [&str; 5] = ["v", "ns", "background", "storageEngine", "dropDups"];
+const WITHOUT_EFFECT: [&str; 4] = ["v", "ns", "storageEngine", "dropDups"];
 /// Options that are kept and shown.
-const KEPT: [&str; 12] = [
+const KEPT: [&str; 13] = [
     "2dsphereIndexVersion",
+    "background",
     "bits",
     "bucketSize",
     "collation",
@@ -124,7 +125,8 @@ fn on_id(key: &Object, spec: &Object) -> Result<Wanted> {
             "The field 'key' for an _id index must be {_id: 1}, but got another direction",
         ));
     }
-    let allowed = |name: &str| WITHOUT_EFFECT.contains(&name) || name == "collation";
+    let allowed =
+        |name: &str| WITHOUT_EFFECT.contains(&name) || ["collation", "background"].contains(&name);
     match spec.keys().find(|name| !allowed(name)) {
         Some(name) => Err(Fault::new(
             INVALID_INDEX_SPECIFICATION_OPTION,
