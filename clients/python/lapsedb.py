@@ -36,15 +36,16 @@ class Server:
     def start(self):
         binary = os.environ.get("LAPSEDB_BIN")
         assert binary, "LAPSEDB_BIN names the server to test; `make test` sets it"
-        mongo = "0" if self.mongo else "off"
-        command = [binary, "--port", "0", "--mongo-port", mongo, "--data-path", self.store, *self.flags]
+        mongo = [] if "--mongo-port" in self.flags else ["--mongo-port", "0" if self.mongo else "off"]
+        command = [binary, "--port", "0", *mongo, "--data-path", self.store, *self.flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
         readable, _, _ = select.select([self.process.stdout], [], [], READY_SECONDS_MAX)
         line = self.process.stdout.readline() if readable else ""
         assert line.startswith("ready nosql=127.0.0.1:"), f"not ready: {line!r}\n{self.logged()}"
-        self.port = int(line.split()[1].rsplit(":", 1)[1])
-        if self.mongo:
-            self.mongo_port = int(line.split()[2].rsplit(":", 1)[1])
+        doors = dict(word.split("=", 1) for word in line.split()[1:])
+        self.port = int(doors["nosql"].rsplit(":", 1)[1])
+        if "mongo" in doors:
+            self.mongo_port = int(doors["mongo"].rsplit(":", 1)[1])
         return self
 
     def stop(self):
@@ -64,6 +65,9 @@ class Server:
 
     def url(self, scheme="http"):
         return f"{scheme}://127.0.0.1:{self.port}/"
+
+    def mongo_url(self):
+        return f"mongodb://127.0.0.1:{self.mongo_port}/"
 
     def admin(self, method, path, body=None, key=KEY):
         """Calls the server's own API; returns the status and the parsed body."""

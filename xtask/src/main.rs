@@ -11,7 +11,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- tidy   checks the house rules
        cargo run -p xtask -- gen    writes the generated pages under docs/support";
 
 /// Tests that compare a page with what their crate knows, and write it when they are told to: package and test.
-const PAGES: [(&str, &str); 2] = [
+const PAGES: [(&str, &str); 3] = [
+    ("lapsedb-door-mongo", "support_page_is_true"),
     ("lapsedb-sql", "support_page_is_true"),
     ("lapsedb-mql", "support_page_is_true"),
 ];

@@ -35,6 +35,16 @@ impl Answer {
                 document.insert("writeConcernError", Value::Object(concern));
                 Answer::Plain(document)
             }
+            // Only a pipeline that writes has both, and it shows no documents.
+            Answer::Cursor { field, batch } if batch.documents.is_empty() && batch.cursor == 0 => {
+                let mut cursor = Object::with_capacity(3);
+                cursor.push(field, Value::Array(Vec::new()));
+                cursor.push("id", Value::Int64(0));
+                cursor.push("ns", batch.namespace.to_string());
+                let mut document = Object::with_capacity(2);
+                document.push("cursor", Value::Object(cursor));
+                Answer::Plain(document).with_write_concern_error(concern)
+            }
             cursor @ Answer::Cursor { .. } => cursor,
         }
     }

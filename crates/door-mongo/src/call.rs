@@ -17,6 +17,7 @@ use crate::fail_points::Failure;
 use crate::generic::Generic;
 use crate::registry::{self, Command, Login};
 use crate::wire::{OpMsg, OpQuery};
+use crate::write_concern;
 
 /// A command's future.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, Fault>> + Send + 'a>>;
@@ -280,6 +281,12 @@ async fn attempt(
     })?;
     let generic = Generic::take(&mut body)?;
     check_transaction(command, &generic)?;
+    if generic.max_time.is_some() && door.fail_points.times_out() {
+        return Err(Fault::new(
+            codes::MAX_TIME_EXPIRED,
+            "operation exceeded time limit",
+        ));
+    }
     let mut call = Call {
         door,
         connection,
@@ -289,7 +296,11 @@ async fn attempt(
         body,
         generic,
     };
-    (command.run)(&mut call).await
+    let answer = (command.run)(&mut call).await?;
+    match write_concern::error(&call) {
+        Some(concern) => Ok(answer.with_write_concern_error(concern)),
+        None => Ok(answer),
+    }
 }
 
 fn failed(door: &Door, command: &'static str, fault: &Fault, form: Form) -> Answered {

@@ -1,5 +1,6 @@
 //! Fail points: commands that fail on purpose, for the tests of drivers. Only where the server was started for that.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lapsedb_service::documents::Fault;
@@ -12,10 +13,12 @@ use crate::fields::whole;
 /// The longest a command is held up, in milliseconds.
 const BLOCK_MS_MAX: u64 = 60_000;
 
-/// The one fail point there is: commands fail.
+/// The fail points there are: commands fail, or run out of time.
 #[derive(Debug, Default)]
 pub(crate) struct FailPoints {
     set: Mutex<Option<FailCommand>>,
+    /// Commands with a time limit run out of it.
+    times_out: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +49,11 @@ pub(crate) struct Failure {
 impl FailPoints {
     /// Sets or ends the fail point.
     pub(crate) fn configure(&self, name: &str, mode: &Value, data: &Object) -> Result<(), Fault> {
+        if name == "maxTimeAlwaysTimeOut" {
+            self.times_out
+                .store(mode.as_str() != Some("off"), Ordering::Relaxed);
+            return Ok(());
+        }
         if mode.as_str() == Some("off") {
             *self.set.lock() = None;
             return Ok(());
@@ -87,6 +95,11 @@ impl FailPoints {
             failure: failure(data),
         });
         Ok(())
+    }
+
+    /// Whether commands with a time limit run out of it.
+    pub(crate) fn times_out(&self) -> bool {
+        self.times_out.load(Ordering::Relaxed)
     }
 
     /// How a command fails now; the fail point counts it.

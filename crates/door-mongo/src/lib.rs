@@ -14,6 +14,7 @@ mod generic;
 mod registry;
 mod types;
 pub mod wire;
+mod write_concern;
 
 pub use connection::Peer;
 pub use door::{Counted, Door, Settings};

@@ -5,6 +5,7 @@ use lapsedb_store::rid::{CollectionRid, DatabaseRid};
 use lapsedb_store::{Collection, Database, StoreError};
 use lapsedb_value::{Object, Str, Value, bson, number};
 
+use crate::documents::other_door;
 use crate::error::Result;
 
 /// Names that the server owns in an item; what a client sends under them is dropped.
@@ -81,10 +82,38 @@ pub fn write_item(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     out.push(b'{');
+    if other_door::is_foreign(collection) {
+        return write_document(collection, header, body, out);
+    }
     let members = bson::json_members(body, out).map_err(StoreError::from)?;
     if members > 0 {
         out.push(b',');
     }
+    write_system(collection, header, out);
+    Ok(())
+}
+
+/// Appends a document of the Mongo door behind its opening brace: its `id` first, a client's own `id` not at all.
+fn write_document(
+    collection: &Collection,
+    header: &Header,
+    body: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut document = bson::read_document(body).map_err(StoreError::from)?;
+    other_door::with_id(&mut document);
+    // The object's own braces are not wanted: the system's members follow.
+    let mut text = Vec::with_capacity(body.len() + 64);
+    lapsedb_value::json::write(&Value::Object(document), &mut text);
+    let members = text.get(1..text.len().saturating_sub(1));
+    out.extend_from_slice(members.unwrap_or_default());
+    out.push(b',');
+    write_system(collection, header, out);
+    Ok(())
+}
+
+/// Appends the system's members and the closing brace.
+fn write_system(collection: &Collection, header: &Header, out: &mut Vec<u8>) {
     let rid = rid_of(collection);
     out.extend_from_slice(b"\"_rid\":\"");
     rid.document(header.ordinal).write(out);
@@ -106,7 +135,6 @@ pub fn write_item(
     out.extend_from_slice(b"\",\"_attachments\":\"attachments/\",\"_ts\":");
     number::write_u64(header.written.0, out);
     out.push(b'}');
-    Ok(())
 }
 
 /// Appends an item as the change feed shows it: with the commit that changed it.
@@ -134,6 +162,9 @@ pub fn write_changed_item(
 /// When the stored body is damaged.
 pub fn item_value<B: AsRef<[u8]>>(collection: &Collection, item: &Live<B>) -> Result<Value> {
     let mut document = bson::read_document(item.body()).map_err(StoreError::from)?;
+    if other_door::is_foreign(collection) {
+        other_door::with_id(&mut document);
+    }
     let rid = rid_of(collection).document(item.header().ordinal).text();
     document.push("_rid", Value::String(rid.clone()));
     document.push(

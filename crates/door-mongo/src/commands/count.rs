@@ -18,9 +18,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         limit: fields.integer("limit")?.unwrap_or(0).unsigned_abs(),
         terms: terms(&mut fields, "let")?,
     };
-    for name in ["fields"] {
-        let _: Option<Value> = fields.raw(name);
-    }
+    fields.ignore(&["fields"]);
     fields.end()?;
     let n = documents::count(&mut call.work(), &namespace, &count).await?;
     let mut reply = Object::with_capacity(1);

@@ -24,7 +24,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut work = call.begin().await?;
     let wrote = documents::delete(&mut work, &namespace, &statements, ordered).await;
     let wrote = work.end_writes(wrote).await?;
-    Ok(Answer::Plain(reply(call, &wrote, false)))
+    Ok(Answer::Plain(reply(&wrote, false)))
 }
 
 fn statement(members: Object, variables: &Object) -> Result<Delete, Fault> {

@@ -66,16 +66,14 @@ pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
             "Cannot set 'awaitData' without also setting 'tailable'",
         ));
     }
-    for name in [
-        "hint",
-        "let",
-        "collation",
-        "min",
-        "max",
-        "returnKey",
-        "showRecordId",
-    ] {
-        let _: Option<Value> = fields.raw(name);
+    for name in ["min", "max", "returnKey", "showRecordId"] {
+        match fields.any(name) {
+            None | Some(Value::Bool(false)) => {}
+            Some(_) => {
+                let message = format!("the option '{name}' is not supported");
+                return Err(Fault::new(115, message));
+            }
+        }
     }
     Ok(find)
 }

@@ -5,8 +5,8 @@ use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::commands::terms;
 use crate::commands::update::array_filters;
-use crate::commands::{insert, terms};
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
@@ -17,9 +17,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut work = call.begin().await?;
     let modified = documents::find_and_modify(&mut work, &namespace, &asked).await;
     let modified = work.end(modified).await?;
-    let mut reply = show(modified, asked.change.is_none());
-    insert::concern(call, &mut reply);
-    Ok(Answer::Plain(reply))
+    Ok(Answer::Plain(show(modified, asked.change.is_none())))
 }
 
 pub(crate) fn read(fields: &mut Fields) -> Result<FindAndModify, Fault> {

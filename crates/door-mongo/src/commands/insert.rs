@@ -20,11 +20,11 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut work = call.begin().await?;
     let wrote = documents::insert(&mut work, &namespace, insert).await;
     let wrote = work.end_writes(wrote).await?;
-    Ok(Answer::Plain(reply(call, &wrote, false)))
+    Ok(Answer::Plain(reply(&wrote, false)))
 }
 
 /// What writes have done, as a reply.
-pub(crate) fn reply(call: &Call<'_>, wrote: &Wrote, with_modified: bool) -> Object {
+pub(crate) fn reply(wrote: &Wrote, with_modified: bool) -> Object {
     let number = |n: u64| i32::try_from(n).unwrap_or(i32::MAX);
     let mut reply = Object::with_capacity(6);
     reply.push("n", number(wrote.n));
@@ -48,44 +48,5 @@ pub(crate) fn reply(call: &Call<'_>, wrote: &Wrote, with_modified: bool) -> Obje
         let retried = wrote.retried.iter().copied().map(Value::Int32).collect();
         reply.push("retriedStmtIds", Value::Array(retried));
     }
-    concern(call, &mut reply);
     reply
-}
-
-/// Says so, if the write concern asks for more members than the set of one has. The write is kept all the same.
-pub(crate) fn concern(call: &Call<'_>, reply: &mut Object) {
-    let Some(concern) = &call.generic.write_concern else {
-        return;
-    };
-    let satisfiable = match concern.get("w") {
-        None => true,
-        Some(Value::String(mode)) => mode == "majority",
-        Some(number) => number.as_i64().is_some_and(|members| members <= 1),
-    };
-    if satisfiable {
-        return;
-    }
-    let named = matches!(concern.get("w"), Some(Value::String(_)));
-    let mut info = Object::with_capacity(1);
-    info.push("writeConcern", Value::Object(concern.clone()));
-    let mut error = Object::with_capacity(4);
-    error.push("code", if named { 79 } else { 100 });
-    error.push(
-        "codeName",
-        if named {
-            "UnknownReplWriteConcern"
-        } else {
-            "UnsatisfiableWriteConcern"
-        },
-    );
-    error.push(
-        "errmsg",
-        if named {
-            "No write concern mode named as asked found in replica set configuration"
-        } else {
-            "Not enough data-bearing nodes"
-        },
-    );
-    error.push("errInfo", Value::Object(info));
-    reply.push("writeConcernError", Value::Object(error));
 }

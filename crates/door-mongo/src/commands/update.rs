@@ -25,7 +25,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut work = call.begin().await?;
     let wrote = documents::update(&mut work, &namespace, &statements, ordered).await;
     let wrote = work.end_writes(wrote).await?;
-    Ok(Answer::Plain(reply(call, &wrote, true)))
+    Ok(Answer::Plain(reply(&wrote, true)))
 }
 
 fn statement(members: Object, variables: &Object) -> Result<Change, Fault> {

@@ -9,7 +9,6 @@ use crate::changes::token;
 use crate::cursors::{self, Batch, Feed, Keep, Room};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::{Look, find_collection};
-use crate::documents::make::make;
 use crate::documents::{Aggregate, FIRST_BATCH_DOCUMENTS, Namespace, Work};
 
 /// Code of a token that belongs to an ended stream.
@@ -60,10 +59,6 @@ pub(crate) async fn open(
     asked: &Aggregate,
 ) -> Result<Batch> {
     let (mut stream, start) = read(namespace, options)?;
-    if let Scope::Collection = stream.scope {
-        // Versions are kept from the first watcher on, so there must be something to keep them in.
-        make(&work.ctx, namespace, &Object::new()).await?;
-    }
     keep_all(work, namespace, stream.scope).await?;
     let look = Look::fresh(work, namespace).await?;
     stream.watched = watched(&look.view, namespace, &stream.scope);

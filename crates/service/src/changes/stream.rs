@@ -154,6 +154,7 @@ impl Changes {
         }
         let view = work.ctx.view().await?;
         let current = watched(&view, &self.namespace, &self.scope);
+        self.join(work, &view, &current).await?;
         let catalog = view.catalog();
         let there: Vec<&Collection> = self
             .watched
@@ -196,7 +197,7 @@ impl Changes {
         self.after = page.next;
         self.token = Some(token::write(self.after, false));
         if page.caught_up {
-            self.follow(work, &view, current).await?;
+            self.follow(&view, current).await?;
         }
         Ok(())
     }
@@ -224,8 +225,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Notices collections that are gone or new.
-    async fn follow(&mut self, work: &Work, view: &View, current: Vec<Watched>) -> Result<()> {
+    /// Notices collections that are gone.
+    async fn follow(&mut self, view: &View, current: Vec<Watched>) -> Result<()> {
         let known = |all: &[Watched], cid: CollectionId| all.iter().any(|one| one.cid == cid);
         let gone: Vec<_> = self
             .watched
@@ -238,11 +239,6 @@ impl Changes {
         for one in &gone {
             self.push(ending("drop", place, now, Some(&one.namespace)))
                 .await?;
-        }
-        for one in &current {
-            if !known(&self.watched, one.cid) {
-                work.ctx.service().store().keep_versions(one.cid).await?;
-            }
         }
         let over = match self.scope {
             Scope::Collection => !gone.is_empty(),
@@ -260,8 +256,26 @@ impl Changes {
             self.push(ending("invalidate", place, now, None)).await?;
             self.ended = true;
         }
-        if self.scope != Scope::Collection || self.watched.is_empty() {
-            self.watched = current;
+        self.watched.retain(|one| known(&current, one.cid));
+        Ok(())
+    }
+
+    /// Begins to follow collections that are new. They have kept their versions since they were made, because somebody
+    /// watches; those that have not do so from now on.
+    async fn join(&mut self, work: &Work, view: &View, current: &[Watched]) -> Result<()> {
+        if self.scope == Scope::Collection && !self.watched.is_empty() {
+            return Ok(());
+        }
+        for one in current {
+            if self.watched.iter().any(|known| known.cid == one.cid) {
+                continue;
+            }
+            let collection = view.catalog().collection_numbered(one.cid);
+            if collection.is_some_and(|collection| collection.history.kept) {
+                self.watched.push(one.clone());
+            } else {
+                work.ctx.service().store().keep_versions(one.cid).await?;
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! An index only narrows: every document found is asked the whole filter again. What an index names is put in the order of
 //! creation, so that documents come in one order however they were found.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use lapsedb_mql::filter::{Edge, Interval};
@@ -62,7 +63,7 @@ pub(crate) async fn choose(
     let hinted = hinted(collection, hint)?;
     match language.source(filter) {
         ids @ Source::Ids(_) if hinted.is_none() => return Ok(all(ids)),
-        _ if filter.is_everything() => return Ok(all(Source::Everything)),
+        _ if filter.is_everything() && hinted.is_none() => return Ok(all(Source::Everything)),
         _ => {}
     }
     // What a transaction has changed stands in no index yet.
@@ -70,7 +71,8 @@ pub(crate) async fn choose(
         return Ok(all(Source::Everything));
     }
     for candidate in candidates(look, collection, language, filter, hinted.as_deref()).await? {
-        if let Some((keys, read)) = read(look, collection, &candidate).await? {
+        let in_order = hinted.is_some();
+        if let Some((keys, read)) = read(look, collection, &candidate, in_order).await? {
             return Ok(Choice {
                 source: Source::Keys(Arc::new(keys)),
                 index: Some((
@@ -141,7 +143,10 @@ async fn candidates<'a>(
             continue;
         }
         let multikey = look.view.is_multikey(collection, index.number).await?;
-        if let Some((stretches, points)) = stretches(index, filter, multikey) {
+        let usable = stretches(index, filter, multikey);
+        // Where a client insists, all entries are read in their order.
+        let whole = hinted.map(|_| (vec![Stretch::default()], 0));
+        if let Some((stretches, points)) = usable.or(whole) {
             found.push(Candidate {
                 index,
                 stretches,
@@ -240,11 +245,12 @@ fn range(stem: &[u8], interval: &Interval, descending: bool) -> Stretch {
     if descending { (high, low) } else { (low, high) }
 }
 
-/// The keys an index names, each once, in the order of creation; nothing, if they are too many.
+/// The keys an index names, each once, in its order or in that of creation; nothing, if they are too many.
 async fn read(
     look: &Look<'_>,
     collection: &Collection,
     candidate: &Candidate<'_>,
+    in_order: bool,
 ) -> Result<Option<(Vec<ItemKey>, u64)>> {
     let mut found: Vec<(u64, ItemKey)> = Vec::new();
     let mut read = 0;
@@ -268,8 +274,13 @@ async fn read(
             }
         }
     }
-    found.sort_unstable();
-    found.dedup();
+    if in_order {
+        let mut seen = HashSet::with_capacity(found.len());
+        found.retain(|(ordinal, _)| seen.insert(*ordinal));
+    } else {
+        found.sort_unstable();
+        found.dedup();
+    }
     Ok(Some((
         found.into_iter().map(|(_, key)| key).collect(),
         read,

@@ -29,10 +29,7 @@ pub async fn make(ctx: &Ctx, namespace: &Namespace, options: &Object) -> Result<
         if find_collection(&view, namespace).is_some() {
             return Ok(false);
         }
-        let watched = ctx
-            .service()
-            .documents_state()
-            .is_watched(&namespace.database);
+        let watched = ctx.service().documents_state().is_watched(namespace);
         let change = plan(&view, namespace, options, watched)?;
         if attempts.commit(ctx, &view, change).await?.is_some() {
             return Ok(true);

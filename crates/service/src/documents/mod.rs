@@ -21,6 +21,7 @@ pub(crate) mod make;
 pub mod namespace;
 mod object_id;
 mod options;
+pub(crate) mod other_door;
 mod partial;
 mod pour;
 mod prepare;

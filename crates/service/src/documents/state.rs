@@ -17,7 +17,7 @@ pub struct State {
     pub(crate) cursors: Cursors,
     /// Sessions of clients.
     pub(crate) sessions: Sessions,
-    /// Databases in which new collections keep their versions, because somebody watches; the empty name means all.
+    /// Databases and collections that keep their versions from the start, because somebody watches; the empty name means all.
     watched: parking_lot::Mutex<HashSet<String>>,
     newest: AtomicU64,
 }
@@ -35,20 +35,21 @@ impl State {
         now.secs().0 << 32 | (lsn & 0xFFFF_FFFF)
     }
 
-    /// Somebody watches a database, or all of them.
+    /// Somebody watches a collection, a database, or all of them.
     pub(crate) fn watch(&self, namespace: &Namespace, scope: Scope) {
         let name = match scope {
-            Scope::Collection => return,
+            Scope::Collection => namespace.to_string(),
             Scope::Database => namespace.database.clone(),
             Scope::Everything => String::new(),
         };
         self.watched.lock().insert(name);
     }
 
-    /// Whether somebody watches a database.
-    pub(crate) fn is_watched(&self, database: &str) -> bool {
+    /// Whether somebody watches a collection, or all of its database.
+    pub(crate) fn is_watched(&self, namespace: &Namespace) -> bool {
         let watched = self.watched.lock();
-        watched.contains(database) || watched.contains("")
+        let name = namespace.to_string();
+        watched.contains(&namespace.database) || watched.contains(&name) || watched.contains("")
     }
 
     /// Forgets sessions; their transactions have never happened.

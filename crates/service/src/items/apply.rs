@@ -10,6 +10,8 @@ use lapsedb_value::{Object, Value, bson};
 
 use crate::access::Who;
 use crate::charge;
+use crate::documents::id::candidates;
+use crate::documents::other_door;
 use crate::error::{Error, Kind, Result};
 use crate::items::body::{Document, given_partition};
 use crate::items::read::key_by_rid;
@@ -79,6 +81,14 @@ async fn replace(
     } = to_write(who, txn, op, id).await?;
     document.partition(txn.collection(), op.partition.as_ref())?;
     document.check_ttl(txn.collection())?;
+    if other_door::is_foreign(txn.collection()) {
+        if document.id != id {
+            return Err(Error::bad_request(
+                "The id of a document of the Mongo door cannot be changed.",
+            ));
+        }
+        return put(txn, key, &partition, document, Outcome::Ok).await;
+    }
     if found.document.get("id").and_then(Value::as_str) == Some(&document.id) {
         return put(txn, key, &partition, document, Outcome::Ok).await;
     }
@@ -110,6 +120,9 @@ async fn patch_item(
         }
     }
     let mut object = found.document;
+    if other_door::is_foreign(txn.collection()) {
+        other_door::with_id(&mut object);
+    }
     patch.apply(&mut object, txn.collection())?;
     let document = Document {
         id: id.to_owned(),
@@ -182,6 +195,10 @@ pub(crate) fn item(header: Header, document: &Object) -> Item {
 fn place(txn: &Txn<'_>, op: &ItemOp, document: &Document) -> Result<(ItemKey, PartitionKey)> {
     let partition = document.partition(txn.collection(), op.partition.as_ref())?;
     document.check_ttl(txn.collection())?;
+    if other_door::is_foreign(txn.collection()) {
+        let (id, _) = other_door::taken(&document.object)?;
+        return Ok((id.key(txn.collection()), partition));
+    }
     Ok((
         ItemKey::new(txn.collection(), &partition, &document.id),
         partition,
@@ -195,10 +212,11 @@ async fn put(
     document: &Document,
     outcome: Outcome,
 ) -> Result<Applied> {
-    match txn
-        .put(&key, partition, Arc::clone(&document.object))
-        .await?
-    {
+    let object = match other_door::is_foreign(txn.collection()) {
+        true => Arc::new(other_door::taken(&document.object)?.1),
+        false => Arc::clone(&document.object),
+    };
+    match txn.put(&key, partition, object).await? {
         Ok(written) => {
             let charge = match outcome {
                 Outcome::Created => charge::insert(written.bytes, written.terms),
@@ -234,7 +252,17 @@ async fn existing(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result
     let partition = given_partition(txn.collection(), op.partition.as_ref())?;
     who.may_look(txn.collection(), &partition)?;
     let mut key = ItemKey::new(txn.collection(), &partition, id);
-    let mut found = txn.get(&key, &partition).await?;
+    let mut found = None;
+    if other_door::is_foreign(txn.collection()) {
+        for candidate in candidates(&partition, id) {
+            if found.is_none() {
+                key = candidate.key(txn.collection());
+                found = txn.get(&key, &partition).await?;
+            }
+        }
+    } else {
+        found = txn.get(&key, &partition).await?;
+    }
     if found.is_none()
         && let Some(by_rid) = key_by_rid(txn.view(), txn.collection(), &partition, id).await?
     {

@@ -7,6 +7,7 @@ use lapsedb_store::Collection;
 use lapsedb_store::partition_key::{PartitionKey, PartitionKeyError};
 use lapsedb_value::{Object, Value, json};
 
+use crate::documents::other_door;
 use crate::error::{Error, Kind, Result};
 use crate::limits::{BODY_BYTES_MAX, ITEM_ID_BYTES_MAX, NESTING_LEVELS_MAX};
 use crate::resource::SYSTEM_PROPERTIES;
@@ -59,7 +60,11 @@ impl Document {
         collection: &Collection,
         given: Option<&PartitionKey>,
     ) -> Result<PartitionKey> {
-        let own = collection.partition_key.extract(&self.object);
+        let own = if other_door::is_foreign(collection) {
+            other_door::taken(&self.object)?.0.partition().clone()
+        } else {
+            collection.partition_key.extract(&self.object)
+        };
         collection
             .partition_key
             .check_size(&own)

@@ -8,6 +8,8 @@ use lapsedb_store::{Collection, ItemKey, LiveItem, View};
 
 use crate::charge;
 use crate::ctx::{Ctx, Scope};
+use crate::documents::id::candidates;
+use crate::documents::other_door;
 use crate::error::{Error, Result};
 use crate::items::body::given_partition;
 
@@ -41,6 +43,14 @@ pub async fn read(
     ctx.who.may_look(&scope.collection, &partition)?;
     let key = ItemKey::new(&scope.collection, &partition, id);
     let mut item = scope.view.get(&scope.collection, &key).await?;
+    if other_door::is_foreign(&scope.collection) {
+        for candidate in candidates(&partition, id) {
+            if item.is_none() {
+                let key = candidate.key(&scope.collection);
+                item = scope.view.get(&scope.collection, &key).await?;
+            }
+        }
+    }
     if item.is_none()
         && let Some(key) = key_by_rid(&scope.view, &scope.collection, &partition, id).await?
     {
