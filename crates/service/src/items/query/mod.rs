@@ -7,6 +7,7 @@ mod access;
 mod order;
 mod page;
 mod stream;
+mod turns;
 mod whole;
 
 use std::time::Duration;

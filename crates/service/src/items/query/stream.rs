@@ -7,6 +7,7 @@ use lapsedb_sql::{Executor, Flow, Progress, Row};
 use lapsedb_value::Value;
 
 use super::page::Page;
+use super::turns::Turns;
 use super::{Run, invalid_token};
 use crate::error::Result;
 
@@ -34,42 +35,34 @@ impl Run<'_> {
             }
             Some(Place::After(_)) | None => None,
         };
-        let mut page = page.after(progress, None);
-        let mut executor = Executor::resume(self.bound, self.env, progress);
-        let mut last: Option<Vec<u8>> = None;
-        while let Some(step) = reader.next(io, page.step(self.left(progress))).await? {
-            for candidate in step {
-                // Rows of an item that was there when the last page ended have come out; another in its place begins anew.
-                let done = match &begun {
-                    Some((place, rows)) if *place == candidate.place => *rows,
-                    Some(_) | None => 0,
-                };
-                let document = self.document(&candidate, None)?;
-                let flow = executor.push_at(document, candidate.ordinal, done)?;
-                for row in executor.take_keyed() {
-                    if page.is_full() {
-                        let number = row.number();
-                        let skipped = executor.progress().skipped;
-                        let next = at(&page, skipped, track, candidate.place, number);
-                        return Ok(page.ended_at(next));
-                    }
-                    page.push(row.value);
-                }
-                if flow == Flow::Done {
-                    return Ok(page);
-                }
-                last = Some(candidate.place);
+        let mut streaming = Streaming {
+            run: self,
+            executor: Executor::resume(self.bound, self.env, progress),
+            page: page.after(progress, None),
+            begun,
+            track,
+            last: None,
+        };
+        let mut turns = Turns::new(self.bound);
+        while let Some(step) = reader
+            .next(io, streaming.page.step(self.left(progress)))
+            .await?
+        {
+            let ended = turns.take(|| streaming.step(step))?;
+            match ended {
+                Some(Some(next)) => return Ok(streaming.page.ended_at(next)),
+                Some(None) => return Ok(streaming.page),
+                None => {}
             }
-            if page.is_exhausted(io.work)
-                && let Some(place) = last.take()
+            if streaming.page.is_exhausted(io.work)
+                && let Some(place) = streaming.last.take()
             {
-                let skipped = executor.progress().skipped;
-                let next = at(&page, skipped, track, place, u32::MAX);
-                return Ok(page.ended_at(next));
+                let next = streaming.at(place, u32::MAX);
+                return Ok(streaming.page.ended_at(next));
             }
             tokio::task::yield_now().await;
         }
-        Ok(page)
+        Ok(streaming.page)
     }
 
     /// Rows in the order of an index, from behind a key on.
@@ -92,30 +85,22 @@ impl Run<'_> {
             executor,
             page: page.after(progress, after),
             last: None,
+            tied: Vec::new(),
             reverse,
         };
-        // Items whose bytes tie wait for each other.
-        let mut tied: Vec<(Vec<u8>, u64, Value)> = Vec::new();
+        let mut turns = Turns::new(self.bound);
         while let Some(step) = reader
             .next(io, sorting.page.step(self.left(progress)))
             .await?
         {
-            for candidate in step {
-                let more = candidate.tied;
-                if let Some(item) = sorting.keyed(&candidate)? {
-                    tied.push(item);
-                }
-                if more {
-                    continue;
-                }
-                tied.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
-                for item in tied.drain(..) {
-                    if let Some(end) = sorting.push(item)? {
-                        return Ok(sorting.ended(end));
-                    }
-                }
+            let ended = turns.take(|| sorting.step(&step))?;
+            if let Some(end) = ended {
+                return Ok(sorting.ended(end));
             }
-            if sorting.page.is_exhausted(io.work) && tied.is_empty() && sorting.last.is_some() {
+            if sorting.page.is_exhausted(io.work)
+                && sorting.tied.is_empty()
+                && sorting.last.is_some()
+            {
                 return Ok(sorting.ended(End::Pause));
             }
             tokio::task::yield_now().await;
@@ -135,11 +120,50 @@ impl Run<'_> {
     }
 }
 
-fn at(page: &Page, skipped: u64, track: Track, place: Vec<u8>, rows: u32) -> Position {
-    Position {
-        skipped,
-        emitted: page.emitted(),
-        place: Place::At { track, place, rows },
+/// A page under way whose rows come as items are found.
+struct Streaming<'r, 'a> {
+    run: &'r Run<'a>,
+    executor: Executor<'r>,
+    page: Page,
+    /// Where the last page ended, and how many rows of the item there had come.
+    begun: Option<(Vec<u8>, u32)>,
+    track: Track,
+    /// The last item that was looked at.
+    last: Option<Vec<u8>>,
+}
+
+impl Streaming<'_, '_> {
+    /// Rows of some items; says if the page ends with them, and where the next one begins.
+    fn step(&mut self, step: Vec<Candidate>) -> Result<Option<Option<Position>>> {
+        for candidate in step {
+            // Rows of an item that was there when the last page ended have come out; another in its place begins anew.
+            let done = match &self.begun {
+                Some((place, rows)) if *place == candidate.place => *rows,
+                Some(_) | None => 0,
+            };
+            let document = self.run.document(&candidate, None)?;
+            let flow = self.executor.push_at(document, candidate.ordinal, done)?;
+            for row in self.executor.take_keyed() {
+                if self.page.is_full() {
+                    return Ok(Some(Some(self.at(candidate.place, row.number()))));
+                }
+                self.page.push(row.value);
+            }
+            if flow == Flow::Done {
+                return Ok(Some(None));
+            }
+            self.last = Some(candidate.place);
+        }
+        Ok(None)
+    }
+
+    fn at(&self, place: Vec<u8>, rows: u32) -> Position {
+        let track = self.track;
+        Position {
+            skipped: self.executor.progress().skipped,
+            emitted: self.page.emitted(),
+            place: Place::At { track, place, rows },
+        }
     }
 }
 
@@ -180,10 +204,32 @@ struct Sorting<'r, 'a> {
     page: Page,
     /// The key of the last row that came out, or behind all rows of the last item.
     last: Option<Vec<u8>>,
+    /// Items whose bytes tie wait for each other.
+    tied: Vec<(Vec<u8>, u64, Value)>,
     reverse: bool,
 }
 
 impl Sorting<'_, '_> {
+    /// Rows of some items; says if the page ends with them.
+    fn step(&mut self, step: &[Candidate]) -> Result<Option<End>> {
+        for candidate in step {
+            if let Some(item) = self.keyed(candidate)? {
+                self.tied.push(item);
+            }
+            if candidate.tied {
+                continue;
+            }
+            let mut items = std::mem::take(&mut self.tied);
+            items.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
+            for item in items {
+                if let Some(end) = self.push(item)? {
+                    return Ok(Some(end));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The item with its key, unless all of it came out before or it belongs elsewhere.
     fn keyed(&self, candidate: &Candidate) -> Result<Option<(Vec<u8>, u64, Value)>> {
         let document = self.run.document(candidate, None)?;
