@@ -176,23 +176,33 @@ async fn execute(
         );
         return failed(door, "other", &fault, form);
     };
-    let retryable = body.contains_key("txnNumber") && !body.contains_key("autocommit");
+    let ends = ["commitTransaction", "abortTransaction"].contains(&command.name);
+    let in_transaction = body.contains_key("autocommit") && !ends;
+    let retryable = body.contains_key("txnNumber") && !in_transaction;
+    let label = match (in_transaction, retryable) {
+        (true, _) => Some("TransientTransactionError"),
+        (false, true) => Some("RetryableWriteError"),
+        (false, false) if command.name == "getMore" => Some("ResumableChangeStreamError"),
+        (false, false) => None,
+    };
     let failure = match command.name {
         "configureFailPoint" => None,
-        _ => door.fail_points.hit(&name, connection.app_name.as_deref()),
+        _ => door
+            .fail_points
+            .hit(&name, connection.app_name.as_deref(), retryable),
     };
     if let Some(failure) = &failure
-        && let Some(answered) = fail(door, connection, command, failure, retryable).await
+        && let Some(answered) = fail(door, connection, command, failure, label).await
     {
         return Answered { form, ..answered };
     }
     let answer = attempt(door, connection, command, (&name, database), body).await;
-    let answer = answer.map(
-        |answer| match failure.and_then(|failure| failure.write_concern) {
-            Some(concern) => answer.with_write_concern_error(concern),
-            None => answer,
-        },
-    );
+    connection.closing |= failure.as_ref().is_some_and(|failure| failure.close_after);
+    let concern = failure.and_then(|failure| failure.write_concern);
+    let answer = answer.map(|answer| match concern {
+        Some(concern) => answer.with_write_concern_error(labelled_concern(concern, label)),
+        None => answer,
+    });
     match answer {
         Ok(answer) => Answered {
             command: command.name,
@@ -202,7 +212,12 @@ async fn execute(
         },
         Err(fault) => {
             tracing::debug!(command = command.name, ?fault, "a command failed");
-            let fault = if retryable { labelled(fault) } else { fault };
+            // A conflict has its label already, and only a stream may be resumed.
+            let fault = if retryable {
+                labelled(fault, label)
+            } else {
+                fault
+            };
             failed(door, command.name, &fault, form)
         }
     }
@@ -214,7 +229,7 @@ async fn fail(
     connection: &mut Connection,
     command: &'static Command,
     failure: &Failure,
-    retryable: bool,
+    label: Option<&str>,
 ) -> Option<Answered> {
     if let Some(wait) = failure.block {
         tokio::time::sleep(wait).await;
@@ -231,8 +246,8 @@ async fn fail(
     }
     let message = "Failing command via 'failCommand' failpoint";
     let mut fault = Fault::with(code, message, info);
-    if retryable && failure.labels.is_none() {
-        fault = labelled(fault);
+    if failure.labels.is_none() {
+        fault = labelled(fault, label);
     }
     Some(failed(door, command.name, &fault, Form::Msg))
 }
@@ -242,16 +257,30 @@ const RETRYABLE: [i32; 12] = [
     6, 7, 89, 91, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436,
 ];
 
-/// A failed retryable write with the label that makes drivers send it again.
-fn labelled(fault: Fault) -> Fault {
+/// What is said of a write concern, with the label that makes drivers send the write again.
+fn labelled_concern(mut concern: Object, label: Option<&str>) -> Object {
+    let code = concern.get("code").and_then(Value::as_i64);
+    let again = RETRYABLE
+        .iter()
+        .any(|retryable| Some(i64::from(*retryable)) == code);
+    if let (true, Some(label), false) = (again, label, concern.contains_key("errorLabels")) {
+        concern.push("errorLabels", Value::Array(vec![Value::from(label)]));
+    }
+    concern
+}
+
+/// A failure with the label that makes drivers try again.
+fn labelled(fault: Fault, label: Option<&str>) -> Fault {
+    let Some(label) = label else {
+        return fault;
+    };
     match fault {
         Fault::Said {
             code,
             message,
             mut info,
         } if RETRYABLE.contains(&code) && !info.contains_key("errorLabels") => {
-            let label = Value::Array(vec![Value::from("RetryableWriteError")]);
-            info.push("errorLabels", label);
+            info.push("errorLabels", Value::Array(vec![Value::from(label)]));
             Fault::with(code, message, info)
         }
         other => other,
@@ -281,6 +310,11 @@ async fn attempt(
     })?;
     let generic = Generic::take(&mut body)?;
     check_transaction(command, &generic)?;
+    if generic.api_strict && !registry::STABLE.contains(&command.name) {
+        let message =
+            format!("Provided apiStrict:true, but the command {name} is not in API Version 1");
+        return Err(Fault::new(codes::API_STRICT, message));
+    }
     if generic.max_time.is_some() && door.fail_points.times_out() {
         return Err(Fault::new(
             codes::MAX_TIME_EXPIRED,

@@ -17,6 +17,7 @@ pub(crate) const BAD_VALUE: i32 = 2;
 pub(crate) const FAILED_TO_PARSE: i32 = 9;
 pub(crate) const NEGATIVE: i32 = 51_024;
 pub(crate) const PROTOCOL_ERROR: i32 = 17;
+pub(crate) const API_STRICT: i32 = 323;
 pub(crate) const MAX_TIME_EXPIRED: i32 = 50;
 pub(crate) const NO_SUCH_TRANSACTION: i32 = 251;
 pub(crate) const NOT_SUPPORTED_IN_TRANSACTION: i32 = 263;

@@ -29,6 +29,7 @@ struct FailCommand {
     times: Option<i64>,
     commands: Vec<String>,
     app_name: Option<String>,
+    retryable_only: bool,
     failure: Failure,
 }
 
@@ -37,6 +38,8 @@ struct FailCommand {
 pub(crate) struct Failure {
     /// The connection is closed instead of an answer.
     pub(crate) close: bool,
+    /// It is executed, and the connection is closed instead of an answer.
+    pub(crate) close_after: bool,
     /// It waits first.
     pub(crate) block: Option<Duration>,
     /// It is refused with this code, and these labels if any are given.
@@ -57,6 +60,12 @@ impl FailPoints {
         if mode.as_str() == Some("off") {
             *self.set.lock() = None;
             return Ok(());
+        }
+        if name == "failGetMoreAfterCursorCheckout" {
+            return self.alias(mode, data, &["getMore"]);
+        }
+        if name == "onPrimaryTransactionalWrite" {
+            return self.transactional_write(mode, data);
         }
         if name != "failCommand" {
             return Err(Fault::new(
@@ -92,9 +101,33 @@ impl FailPoints {
                 .get("appName")
                 .and_then(Value::as_str)
                 .map(str::to_owned),
+            retryable_only: data.get("retryableOnly").is_some(),
             failure: failure(data),
         });
         Ok(())
+    }
+
+    /// A fail point of some commands under another name.
+    fn alias(&self, mode: &Value, data: &Object, commands: &[&str]) -> Result<(), Fault> {
+        let mut data = data.clone();
+        let names = commands.iter().map(|name| Value::from(*name)).collect();
+        data.insert("failCommands", Value::Array(names));
+        self.configure("failCommand", mode, &data)
+    }
+
+    /// Retryable writes fail before they are executed, or are executed and lose their answer.
+    fn transactional_write(&self, mode: &Value, data: &Object) -> Result<(), Fault> {
+        let mut own = Object::with_capacity(3);
+        let closes = data.get("closeConnection").and_then(Value::as_bool) != Some(false);
+        match data.get("failBeforeCommitExceptionCode") {
+            Some(code) => {
+                own.push("errorCode", code.clone());
+                own.push("closeConnection", closes);
+            }
+            None => own.push("closeAfter", closes),
+        }
+        own.push("retryableOnly", true);
+        self.alias(mode, &own, &["insert", "update", "delete", "findAndModify"])
     }
 
     /// Whether commands with a time limit run out of it.
@@ -103,10 +136,16 @@ impl FailPoints {
     }
 
     /// How a command fails now; the fail point counts it.
-    pub(crate) fn hit(&self, command: &str, app_name: Option<&str>) -> Option<Failure> {
+    pub(crate) fn hit(
+        &self,
+        command: &str,
+        app_name: Option<&str>,
+        retryable: bool,
+    ) -> Option<Failure> {
         let mut set = self.set.lock();
         let point = set.as_mut()?;
         let meant = point.commands.iter().any(|name| name == command)
+            && (retryable || !point.retryable_only)
             && point
                 .app_name
                 .as_deref()
@@ -144,6 +183,7 @@ fn failure(data: &Object) -> Failure {
     });
     Failure {
         close: truth("closeConnection"),
+        close_after: truth("closeAfter"),
         block: block.map(Duration::from_millis),
         code: data
             .get("errorCode")
@@ -172,18 +212,18 @@ mod tests {
         points
             .configure("failCommand", &Value::Object(mode), &data)
             .unwrap();
-        assert!(points.hit("insert", None).is_none());
-        assert_eq!(points.hit("find", None).unwrap().code, Some(91));
-        assert!(points.hit("find", None).is_some());
-        assert!(points.hit("find", None).is_none());
+        assert!(points.hit("insert", None, false).is_none());
+        assert_eq!(points.hit("find", None, false).unwrap().code, Some(91));
+        assert!(points.hit("find", None, false).is_some());
+        assert!(points.hit("find", None, false).is_none());
         points
             .configure("failCommand", &Value::from("alwaysOn"), &data)
             .unwrap();
-        assert!(points.hit("find", None).is_some());
+        assert!(points.hit("find", None, false).is_some());
         points
             .configure("failCommand", &Value::from("off"), &Object::new())
             .unwrap();
-        assert!(points.hit("find", None).is_none());
+        assert!(points.hit("find", None, false).is_none());
         assert!(
             points
                 .configure("other", &Value::from("alwaysOn"), &data)

@@ -106,6 +106,35 @@ commands! {
     "whatsmyuri" whats_my_uri Open "Tells the client its own address.";
 }
 
+/// The commands of the stable API, version 1.
+pub(crate) const STABLE: [&str; 25] = [
+    "abortTransaction",
+    "aggregate",
+    "collMod",
+    "commitTransaction",
+    "count",
+    "create",
+    "createIndexes",
+    "delete",
+    "drop",
+    "dropDatabase",
+    "dropIndexes",
+    "endSessions",
+    "explain",
+    "find",
+    "findAndModify",
+    "getMore",
+    "hello",
+    "insert",
+    "killCursors",
+    "listCollections",
+    "listDatabases",
+    "listIndexes",
+    "logout",
+    "ping",
+    "update",
+];
+
 /// The commands that may belong to a transaction.
 pub(crate) const IN_TRANSACTION: [&str; 9] = [
     "aggregate",
