@@ -54,7 +54,7 @@ fn found(container: &mut Container, value: usize) -> BTreeSet<String> {
         let mut request = container
             .on_items("POST")
             .header("x-ms-documentdb-isquery", "true")
-            .header("x-ms-max-item-count", "1000")
+            .header("x-ms-max-item-count", "37")
             .json(&json!({"query": text}));
         if let Some(token) = &continuation {
             request = request.header("x-ms-continuation", token);

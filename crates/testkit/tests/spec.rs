@@ -31,11 +31,11 @@ fn every_row_of_the_ttl_corpus_has_a_case() {
     let mut add = |letter: &str, numbers: &mut dyn Iterator<Item = u32>| {
         rows.extend(numbers.map(|number| format!("{letter}{number}")));
     };
-    // V25, V33, V34, P7 and the M rows are about the other door; B11 and B12 are about queries.
+    // V25, V33, V34, P7 and the M rows are about the other door.
     add("V", &mut (1..=24).chain(26..=32).chain(35..=37));
     add("P", &mut (1..=6).chain(8..=8));
     add("D", &mut (1..=10));
-    add("B", &mut (1..=10).chain(13..=15));
+    add("B", &mut (1..=15));
     add("S", &mut (1..=6));
     add("C", &mut (1..=13));
     let spec = spec_root();
@@ -48,6 +48,7 @@ fn every_row_of_the_ttl_corpus_has_a_case() {
         );
     }
     for tests in [
+        include_str!("the_dead_are_seen_nowhere.rs"),
         include_str!("time_is_exact_through_the_door.rs"),
         include_str!("../../server/tests/a_wrong_wall_clock_harms_no_item.rs"),
         include_str!("../../store/tests/time_is_the_engines.rs"),
