@@ -9,8 +9,8 @@ use lapsedb_value::{Object, Value};
 
 use crate::items::order_rule;
 
-/// The indexes that serve a query, and those that could.
-pub(crate) fn of(bound: &Bound, collection: &Collection) -> Value {
+/// The indexes that serve a query, and those that could. What a request says of partitions is served like a filter.
+pub(crate) fn of(bound: &Bound, collection: &Collection, in_partition: bool) -> Value {
     let mut paths = bound.filter_paths();
     if let [item] = bound.order()
         && let Some(path) = &item.path
@@ -19,6 +19,11 @@ pub(crate) fn of(bound: &Bound, collection: &Collection) -> Value {
         paths.push(path.clone());
     }
     let (mut used, mut potential) = (Vec::new(), Vec::new());
+    if in_partition {
+        used.extend(collection.partition_key.paths.iter().map(single));
+    } else {
+        used.push(single(&Path::new(vec![Segment::Member("_epk".into())])));
+    }
     for path in paths.iter().filter_map(|path| pointer(path)) {
         let list = match collection.index.indexes(&path) {
             true => &mut used,

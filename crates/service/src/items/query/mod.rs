@@ -124,6 +124,7 @@ pub async fn query_tuned(
         .may_read_items(&scope.collection, request.selection.partition.as_ref())?;
     let throughputs = ctx.service().throughputs();
     throughputs.admit(&scope.view, &scope.collection)?;
+    let in_partition = request.selection.partition.is_some();
     let started = Clock::monotonic();
     let bound = query.bind_for(&scope.collection)?;
     order_rule::check(&bound, &scope.collection)?;
@@ -175,7 +176,7 @@ pub async fn query_tuned(
         index_ratio: index_ratio(&bound, work),
         index_metrics: request
             .with_index_metrics
-            .then(|| index_metrics::of(&bound, &scope.collection)),
+            .then(|| index_metrics::of(&bound, &scope.collection, in_partition)),
         scope,
     })
 }
