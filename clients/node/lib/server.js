@@ -38,7 +38,8 @@ export class Server {
   async start() {
     const binary = process.env.LAPSEDB_BIN;
     if (!binary) throw new Error("LAPSEDB_BIN names the server to test; `make test` sets it");
-    const args = ["--port", "0", "--mongo-port", "off", "--data-path", this.store, ...this.#flags];
+    const mongo = this.#flags.includes("--mongo-port") ? [] : ["--mongo-port", "off"];
+    const args = ["--port", "0", ...mongo, "--data-path", this.store, ...this.#flags];
     this.#process = spawn(binary, args, { stdio: ["ignore", "pipe", "pipe"] });
     this.#process.stderr.on("data", (chunk) => {
       this.#log = (this.#log + chunk).slice(-LOG_CHARS_MAX);
@@ -47,9 +48,10 @@ export class Server {
     const lines = createInterface(this.#process.stdout);
     const [line] = await Promise.race([once(lines, "line"), once(lines, "close").then(() => [""])]);
     clearTimeout(late);
-    const ready = /^ready nosql=127\.0\.0\.1:(\d+)/.exec(line);
+    const ready = /^ready nosql=127\.0\.0\.1:(\d+)(?: mongo=127\.0\.0\.1:(\d+))?/.exec(line);
     if (!ready) throw new Error(`not ready: ${line}\n${this.#log}`);
     this.port = Number(ready[1]);
+    this.mongoPort = Number(ready[2]);
     return this;
   }
 
@@ -70,6 +72,11 @@ export class Server {
 
   url(scheme = "http") {
     return `${scheme}://127.0.0.1:${this.port}/`;
+  }
+
+  /** Where a Mongo client connects, if the server was started with a port for it. */
+  mongoUrl(database = "") {
+    return `mongodb://127.0.0.1:${this.mongoPort}/${database}`;
   }
 
   client(options = {}) {
