@@ -168,7 +168,7 @@ mod tests {
             ),
             (
                 "SELECT VALUE c.id FROM c ORDER BY c.low DESC",
-                vec![r#""1""#, r#""3""#, r#""2""#, r#""4""#],
+                vec![r#""3""#, r#""1""#, r#""2""#, r#""4""#],
             ),
             (
                 "SELECT VALUE c.id FROM c ORDER BY c.low",
