@@ -32,6 +32,7 @@ pub fn status(kind: &Kind) -> StatusCode {
         Kind::NotImplemented => StatusCode::BAD_REQUEST,
         Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::TimedOut => StatusCode::REQUEST_TIMEOUT,
     }
 }
 
@@ -57,7 +58,8 @@ pub fn sub_status(kind: &Kind) -> u64 {
         | Kind::MethodNotAllowed
         | Kind::NotImplemented
         | Kind::Internal
-        | Kind::Unavailable => 0,
+        | Kind::Unavailable
+        | Kind::TimedOut => 0,
     }
 }
 
@@ -82,6 +84,7 @@ fn code(kind: &Kind) -> &'static str {
         Kind::MethodNotAllowed => "MethodNotAllowed",
         Kind::Internal => "InternalServerError",
         Kind::Unavailable => "ServiceUnavailable",
+        Kind::TimedOut => "RequestTimeout",
     }
 }
 

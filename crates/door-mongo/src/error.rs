@@ -23,6 +23,7 @@ fn code_of(kind: &Kind) -> i32 {
         Kind::MethodNotAllowed | Kind::NotImplemented => 115,
         Kind::Internal => 1,
         Kind::Unavailable => 91,
+        Kind::TimedOut => 50,
     }
 }
 

@@ -95,5 +95,6 @@ fn status(kind: &Kind) -> StatusCode {
         Kind::NotImplemented => StatusCode::NOT_IMPLEMENTED,
         Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::RetryWith | Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::TimedOut => StatusCode::REQUEST_TIMEOUT,
     }
 }

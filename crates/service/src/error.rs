@@ -2,6 +2,8 @@
 
 use lapsedb_store::StoreError;
 
+use crate::limits::QUERY_MILLIS_MAX;
+
 /// A kind of failure. Each door says what it looks like on its wire; a new kind does not compile until both do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -53,6 +55,8 @@ pub enum Kind {
     Internal,
     /// The engine cannot take it now.
     Unavailable,
+    /// It took longer than is allowed.
+    TimedOut,
 }
 
 /// A failure.
@@ -154,8 +158,23 @@ impl From<StoreError> for Error {
     }
 }
 
+impl Error {
+    /// A query that must see everything before its first row has not seen it in time.
+    pub(crate) fn query_timed_out() -> Error {
+        Error::new(
+            Kind::TimedOut,
+            format!(
+                "The query took longer than {QUERY_MILLIS_MAX} ms; a filter on an indexed path makes it read less."
+            ),
+        )
+    }
+}
+
 impl From<lapsedb_sql::SqlError> for Error {
     fn from(error: lapsedb_sql::SqlError) -> Error {
+        if error.code == lapsedb_sql::error::INTERRUPTED {
+            return Error::query_timed_out();
+        }
         Error::new(
             Kind::BadQuery {
                 code: error.code,

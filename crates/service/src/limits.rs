@@ -22,6 +22,8 @@ pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const QUERY_PAGE_ENTRIES_MAX: u64 = 1_000_000;
 /// Milliseconds that one page of a query takes before it ends, with as many rows as it has.
 pub const QUERY_PAGE_MILLIS_MAX: u64 = 5_000;
+/// Milliseconds that a query may take which must see everything before its first row.
+pub const QUERY_MILLIS_MAX: u64 = 60_000;
 /// How often a verb runs again because the store changed under it.
 pub const RETRIES_MAX: usize = 100;
 /// Databases in an account.

@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::feed::Query;
 use crate::items::feed::Selection;
 use crate::items::{index_metrics, order_rule};
-use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
+use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, QUERY_MILLIS_MAX};
 use crate::resource::item_value;
 use access::Access;
 use page::Page;
@@ -92,6 +92,18 @@ fn index_ratio(bound: &Bound, work: QueryWork) -> f64 {
     (work.output_rows as f64 / work.items_read as f64).min(1.0)
 }
 
+impl Request<'_> {
+    /// Rows of a page at most.
+    fn rows_max(&self) -> usize {
+        self.items_max
+            .unwrap_or(PAGE_ITEMS_DEFAULT)
+            .clamp(1, PAGE_ITEMS_MAX)
+    }
+}
+
+/// How long a query may take that must see everything before its first row.
+const TIME_MAX: Duration = Duration::from_millis(QUERY_MILLIS_MAX);
+
 /// Runs one page of a query.
 ///
 /// # Errors
@@ -103,7 +115,8 @@ pub async fn query(
     query: &Query,
     request: Request<'_>,
 ) -> Result<QueryPage> {
-    query_tuned(ctx, address, intended, query, request, &Tuning::default()).await
+    let tuning = Tuning::default();
+    query_within(ctx, address, intended, query, request, (&tuning, TIME_MAX)).await
 }
 
 /// The same, with another judgement of which way of reading is the best. The rows are the same.
@@ -118,6 +131,21 @@ pub async fn query_tuned(
     request: Request<'_>,
     tuning: &Tuning,
 ) -> Result<QueryPage> {
+    query_within(ctx, address, intended, query, request, (tuning, TIME_MAX)).await
+}
+
+/// The same, within another time.
+///
+/// # Errors
+/// As [`query`]; also when it must see everything before its first row and has not in that time.
+pub async fn query_within(
+    ctx: &Ctx,
+    address: (&str, &str),
+    intended: Option<&str>,
+    query: &Query,
+    request: Request<'_>,
+    (tuning, time_max): (&Tuning, Duration),
+) -> Result<QueryPage> {
     let scope = ctx.scope(address.0, address.1).await?;
     scope.expect_rid(intended)?;
     ctx.who
@@ -131,21 +159,19 @@ pub async fn query_tuned(
     let compile = started.elapsed();
     let range = request.selection.range(&scope.collection)?;
     let position = request.continuation.map(parse).transpose()?;
-    let rows_max = request
-        .items_max
-        .unwrap_or(PAGE_ITEMS_DEFAULT)
-        .clamp(1, PAGE_ITEMS_MAX);
     let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
     let lens = scope.view.lens(&scope.collection);
     let expiry = |item: &Value| crate::ttl::expiry_of(&scope.collection, &lens, item);
+    let late = || started.elapsed() >= time_max;
     let run = Run {
         scope: &scope,
         bound: &bound,
-        env: Env::new(now_ms).with_expiry(&expiry),
+        env: Env::new(now_ms).with_expiry(&expiry).with_interrupt(&late),
+        late: &late,
         tuning,
     };
     let mut io = Io::new(&scope.view, &scope.collection);
-    let page = Page::new(rows_max);
+    let page = Page::new(request.rows_max());
     let page = match position {
         None if bound.counts_everything() && matches!(range, ItemRange::Everything) => {
             run.count(page).await?
@@ -194,6 +220,8 @@ struct Run<'a> {
     scope: &'a Scope,
     bound: &'a Bound,
     env: Env<'a>,
+    /// Whether the query has taken too long.
+    late: &'a (dyn Fn() -> bool + Sync),
     tuning: &'a Tuning,
 }
 

@@ -31,6 +31,9 @@ impl Run<'_> {
         );
         let mut turns = Turns::new(self.bound);
         while let Some(mut step) = reader.next(io, STEP_ITEMS).await? {
+            if (self.late)() {
+                return Err(Error::query_timed_out());
+            }
             // Lists keep the order of creation, which the order of keys is not.
             step.sort_by_key(|candidate| candidate.ordinal);
             let flow = turns.take(|| {
