@@ -5,10 +5,12 @@ import datetime
 import bson
 import pymongo
 import pytest
+from azure.cosmos import CosmosClient
 from bson.int64 import Int64
 from pymongo.errors import OperationFailure
 
-from conftest import fresh, running
+from conftest import fresh, refused, running
+from lapsedb import KEY
 
 DEFAULT = 1000
 INT_MAX = 2147483647
@@ -302,3 +304,16 @@ def test_M13_a_ttl_without_the_default_is_inert(mongo, bare, advance):
     bare.create_index("when", expireAfterSeconds=0)
     bare.insert_one({"_id": 1, "ttl": 1})
     lives(bare, advance, NEVER)
+
+
+def test_V33_V34_the_other_door_shows_it_and_does_not_take_it_back(mongo, collection, advance):
+    collection.insert_one({"_id": "a", "ttl": 0})
+    with CosmosClient(mongo.url(), KEY) as cosmos:
+        container = cosmos.get_database_client(collection.database.name).get_container_client(collection.name)
+        item = container.read_item("a", "a")
+        assert item["ttl"] == 0
+        with refused(400, saying="ttl"):
+            container.replace_item("a", item)
+        lives(collection, advance, DEFAULT)
+        with refused(404):
+            container.read_item("a", "a")
