@@ -5,17 +5,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use lapsedb_service::documents::{Fault, Work};
+use lapsedb_service::logins::privilege::Privileges;
 use lapsedb_service::{Ctx, Who, sessions};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
+use crate::auth::{self, Asked, Kind, Login};
 use crate::codes;
 use crate::connection::Connection;
 use crate::door::Door;
 use crate::error;
 use crate::fail_points::Failure;
 use crate::generic::Generic;
-use crate::registry::{self, Command, Login};
+use crate::registry::{self, Command};
 use crate::wire::{OpMsg, OpQuery};
 use crate::write_concern;
 
@@ -38,14 +40,32 @@ impl Call<'_> {
     /// Who asks.
     pub(crate) fn who(&self) -> Who {
         match &self.connection.login {
-            Some(login) if login.read_only => Who::ReadOnly,
+            // As long as nobody must log in, what is stored of users binds nobody.
+            Some(login) if self.door.settings.auth || matches!(login.kind, Kind::Reader) => {
+                login.who()
+            }
             Some(_) | None => Who::Master,
+        }
+    }
+
+    /// What a stored user may do, where that matters.
+    pub(crate) fn enforced(&self) -> Option<&Privileges> {
+        match &self.connection.login {
+            Some(Login {
+                kind: Kind::Stored(access),
+                ..
+            }) if self.door.settings.auth => Some(access.privileges()),
+            Some(_) | None => None,
         }
     }
 
     /// The request's context.
     pub(crate) fn ctx(&self) -> Ctx {
-        Ctx::new(Arc::clone(&self.door.service), self.who())
+        let login = self.connection.login.as_ref();
+        let owner = login
+            .filter(|_| self.door.settings.auth)
+            .and_then(Login::owner);
+        Ctx::new(Arc::clone(&self.door.service), self.who()).by(owner)
     }
 
     /// The work of this command, outside of its session.
@@ -294,12 +314,13 @@ async fn attempt(
     (name, database): (&str, String),
     mut body: Object,
 ) -> Result<Answer, Fault> {
-    if door.settings.auth && connection.login.is_none() && command.login == Login::Needed {
-        return Err(Fault::new(
-            codes::UNAUTHORIZED,
-            format!("Command {name} requires authentication"),
-        ));
-    }
+    let asked = Asked {
+        command: command.name,
+        name,
+        database: &database,
+        body: &body,
+    };
+    auth::admit(door, connection, command, asked).await?;
     lapsedb_service::documents::namespace::check_database(&database).or_else(|fault| {
         // Logins name no ordinary database.
         if database == "$external" {

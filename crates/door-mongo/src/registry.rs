@@ -3,13 +3,14 @@
 use crate::call::{Call, Running};
 use crate::commands::{
     abort_transaction, aggregate, build_info, coll_mod, coll_stats, commit_transaction,
-    configure_fail_point, connection_status, count, create, create_indexes, current_op, data_size,
-    db_stats, default_rw_concern, delete, distinct, drop, drop_database, drop_indexes,
-    end_sessions, explain, find, find_and_modify, fsync, get_cmd_line_opts, get_log, get_more,
-    get_parameter, hello, host_info, insert, kill_cursors, list_collections, list_commands,
-    list_databases, list_indexes, logout, ping, profile, rename_collection, repl_set_get_config,
-    repl_set_get_status, sasl_continue, sasl_start, server_status, set_parameter, start_session,
-    top, update, validate, whats_my_uri,
+    configure_fail_point, connection_status, count, create, create_indexes, create_user,
+    current_op, data_size, db_stats, default_rw_concern, delete, distinct, drop, drop_all_users,
+    drop_database, drop_indexes, drop_user, end_sessions, explain, find, find_and_modify, fsync,
+    get_cmd_line_opts, get_log, get_more, get_parameter, grant_roles_to_user, hello, host_info,
+    insert, kill_cursors, list_collections, list_commands, list_databases, list_indexes, logout,
+    ping, profile, rename_collection, repl_set_get_config, repl_set_get_status,
+    revoke_roles_from_user, roles_info, sasl_continue, sasl_start, server_status, set_parameter,
+    start_session, top, update, update_user, users_info, validate, whats_my_uri,
 };
 
 /// Whether a command may come before the login.
@@ -63,14 +64,17 @@ commands! {
     "count" count Needed "Counts documents.";
     "create" create Needed "Makes a collection.";
     "createIndexes" create_indexes Needed "Makes indexes.";
+    "createUser" create_user Needed "Makes a user.";
     "currentOp" current_op Needed "Lists what is under way.";
     "dataSize" ["datasize"] data_size Needed "Tells how many bytes documents have.";
     "dbStats" ["dbstats"] db_stats Needed "Tells the size of a database.";
     "delete" delete Needed "Deletes documents.";
     "distinct" distinct Needed "Finds the different values of a field.";
     "drop" drop Needed "Drops a collection.";
+    "dropAllUsersFromDatabase" drop_all_users Needed "Removes all users of a database.";
     "dropDatabase" drop_database Needed "Drops a database with its collections.";
     "dropIndexes" ["deleteIndexes"] drop_indexes Needed "Drops indexes.";
+    "dropUser" drop_user Needed "Removes a user.";
     "endSessions" ["refreshSessions", "killSessions", "killAllSessions", "killAllSessionsByPattern"] end_sessions Open "Ends or prolongs sessions.";
     "explain" explain Needed "Tells how a command would be executed.";
     "find" find Needed "Reads documents.";
@@ -81,6 +85,7 @@ commands! {
     "getLog" get_log Needed "Shows the newest lines of the log.";
     "getMore" get_more Needed "Fetches the next batch of a cursor.";
     "getParameter" get_parameter Needed "Tells the value of a parameter.";
+    "grantRolesToUser" grant_roles_to_user Needed "Gives roles to a user.";
     "hello" ["isMaster", "ismaster"] hello Open (greets) "Greets: says what the server is and can.";
     "hostInfo" host_info Needed "Tells of the machine.";
     "insert" insert Needed "Inserts documents.";
@@ -95,6 +100,8 @@ commands! {
     "renameCollection" rename_collection Needed "Gives a collection another name.";
     "replSetGetConfig" repl_set_get_config Needed "Tells how the set of one is configured.";
     "replSetGetStatus" repl_set_get_status Needed "Tells of the set of one.";
+    "revokeRolesFromUser" revoke_roles_from_user Needed "Takes roles from a user.";
+    "rolesInfo" roles_info Needed "Shows roles.";
     "saslContinue" sasl_continue Open "Goes on with a login.";
     "saslStart" sasl_start Open "Begins a login.";
     "serverStatus" server_status Needed "Tells how the server fares.";
@@ -102,6 +109,8 @@ commands! {
     "startSession" start_session Needed "Begins a session.";
     "top" top Needed "Tells where time is spent.";
     "update" update Needed "Changes documents.";
+    "updateUser" update_user Needed "Changes a user.";
+    "usersInfo" users_info Needed "Shows users.";
     "validate" validate Needed "Checks a collection.";
     "whatsmyuri" whats_my_uri Open "Tells the client its own address.";
 }

@@ -14,6 +14,8 @@ use crate::service::Service;
 pub struct Ctx {
     /// Who asks.
     pub who: Who,
+    /// The login that asks, where several share one store: what it opens is its own. None may use whatever is open.
+    pub login: Option<Arc<str>>,
     service: Arc<Service>,
 }
 
@@ -31,7 +33,24 @@ impl Ctx {
     /// A request by someone.
     #[must_use]
     pub const fn new(service: Arc<Service>, who: Who) -> Ctx {
-        Ctx { who, service }
+        Ctx {
+            who,
+            login: None,
+            service,
+        }
+    }
+
+    /// The same request by a login.
+    #[must_use]
+    pub fn by(mut self, login: Option<Arc<str>>) -> Ctx {
+        self.login = login;
+        self
+    }
+
+    /// Whether what a login has opened is open to this request.
+    #[must_use]
+    pub fn shares_with(&self, owner: Option<&str>) -> bool {
+        self.login.is_none() || owner.is_none() || self.login.as_deref() == owner
     }
 
     /// The service.

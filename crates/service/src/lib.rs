@@ -14,6 +14,7 @@ pub mod error;
 pub mod feed;
 pub mod items;
 pub mod limits;
+pub mod logins;
 mod maintain;
 mod named;
 pub mod names;

@@ -428,6 +428,8 @@ pub enum MetaKind {
     Settled,
     /// What a client's session has done.
     Session,
+    /// Somebody who may log in at the Mongo door.
+    Login,
 }
 
 impl MetaKind {
@@ -445,6 +447,7 @@ impl MetaKind {
             MetaKind::Multikey => b'M',
             MetaKind::Dropping => b'X',
             MetaKind::Session => b'R',
+            MetaKind::Login => b'L',
             MetaKind::Versions => b'V',
             MetaKind::Settled => b'Z',
         }

@@ -1,9 +1,14 @@
 //! A login, message by message.
 
-use subtle::ConstantTimeEq as _;
+use std::sync::Arc;
 
-use crate::auth::scram::{ClientFirst, Conversation, Hash};
-use crate::auth::{Login, User, Users};
+use lapsedb_service::documents::Fault;
+
+use crate::auth::Login;
+use crate::auth::login::Kind;
+use crate::auth::scram::{ClientFirst, Conversation, Credentials, Hash};
+use crate::auth::users::Found;
+use crate::door::Door;
 
 /// How a client logs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +33,12 @@ impl Mechanism {
 
 /// A login under way.
 pub(crate) struct Session {
-    hash: Hash,
     user: String,
     database: String,
     conversation: Conversation,
+    credentials: Arc<Credentials>,
+    /// By what right; nobody, if there is no such user.
+    kind: Option<Kind>,
     /// The server's last word also ends the conversation.
     skip_empty: bool,
     /// The client has proved itself, but has one more empty message to send.
@@ -48,82 +55,99 @@ pub(crate) enum Step {
     Refused,
 }
 
-impl Users {
-    /// A client's first message.
-    pub(crate) fn start(
-        &self,
-        mechanism: Mechanism,
-        payload: &[u8],
-        database: &str,
-        skip_empty: bool,
-    ) -> Step {
-        match mechanism {
-            Mechanism::Plain => self.plain(payload, database),
-            Mechanism::Scram(hash) => {
-                let Some(first) = ClientFirst::read(payload) else {
-                    return Step::Refused;
-                };
-                let user = self.find(&first.user).unwrap_or(&self.nobody);
-                let (conversation, message) = Conversation::begin(&first, user.credentials(hash));
-                let session = Session {
-                    hash,
-                    user: first.user,
-                    database: database.to_owned(),
-                    conversation,
-                    skip_empty,
-                    proved: None,
-                };
-                Step::Goes(Box::new(session), message)
-            }
-        }
-    }
+/// What a client says of itself when it begins a login.
+pub(crate) struct Start<'s> {
+    pub(crate) mechanism: Mechanism,
+    pub(crate) payload: &'s [u8],
+    pub(crate) database: &'s str,
+    pub(crate) app_name: Option<&'s str>,
+    pub(crate) skip_empty: bool,
+}
 
+/// A client's first message.
+pub(crate) async fn start(door: &Arc<Door>, start: Start<'_>) -> Result<Step, Fault> {
+    let hash = match start.mechanism {
+        Mechanism::Plain => return plain(door, &start).await,
+        Mechanism::Scram(hash) => hash,
+    };
+    let Some(first) = ClientFirst::read(start.payload) else {
+        return Ok(Step::Refused);
+    };
+    let Found { credentials, kind } = door
+        .users
+        .find(door, hash, (start.database, &first.user), start.app_name)
+        .await?;
+    let (conversation, message) = Conversation::begin(&first, &credentials);
+    let session = Session {
+        user: first.user,
+        database: start.database.to_owned(),
+        conversation,
+        credentials,
+        kind,
+        skip_empty: start.skip_empty,
+        proved: None,
+    };
+    Ok(Step::Goes(Box::new(session), message))
+}
+
+impl Session {
     /// A client's later message.
-    pub(crate) fn step(&self, mut session: Session, payload: &[u8]) -> Step {
-        if let Some(login) = session.proved {
+    pub(crate) fn step(mut self, payload: &[u8]) -> Step {
+        if let Some(login) = self.proved {
             return if payload.is_empty() {
                 Step::In(login, Vec::new())
             } else {
                 Step::Refused
             };
         }
-        let user = self.find(&session.user).unwrap_or(&self.nobody);
-        let finished = session
-            .conversation
-            .finish(payload, user.credentials(session.hash));
-        match (finished, self.find(&session.user)) {
-            (Some(message), Some(user)) => {
-                let login = login(user, &session.database);
-                if session.skip_empty {
+        let finished = self.conversation.finish(payload, &self.credentials);
+        match (finished, self.kind.take()) {
+            (Some(message), Some(kind)) => {
+                let login = Login {
+                    user: self.user.clone(),
+                    database: self.database.clone(),
+                    kind,
+                };
+                if self.skip_empty {
                     return Step::In(login, message);
                 }
-                session.proved = Some(login);
-                Step::Goes(Box::new(session), message)
+                self.proved = Some(login);
+                Step::Goes(Box::new(self), message)
             }
             (Some(_) | None, _) => Step::Refused,
         }
     }
-
-    fn plain(&self, payload: &[u8], database: &str) -> Step {
-        let mut parts = payload.split(|byte| *byte == 0);
-        let (_, user, password) = (parts.next(), parts.next(), parts.next());
-        let found = user
-            .and_then(|name| std::str::from_utf8(name).ok())
-            .and_then(|name| self.find(name));
-        let given = password.unwrap_or_default();
-        match found {
-            Some(user) if bool::from(user.password.as_bytes().ct_eq(given)) => {
-                Step::In(login(user, database), Vec::new())
-            }
-            Some(_) | None => Step::Refused,
-        }
-    }
 }
 
-fn login(user: &User, database: &str) -> Login {
-    Login {
-        user: user.name.clone(),
-        database: database.to_owned(),
-        read_only: user.read_only,
+/// Reads `authorization NUL user NUL password`.
+async fn plain(door: &Arc<Door>, start: &Start<'_>) -> Result<Step, Fault> {
+    let text = std::str::from_utf8(start.payload).unwrap_or_default();
+    let mut parts = text.splitn(3, '\0');
+    let (Some(acts_as), Some(user), Some(password)) = (parts.next(), parts.next(), parts.next())
+    else {
+        return Ok(Step::Refused);
+    };
+    if !(acts_as.is_empty() || acts_as == user) {
+        return Ok(Step::Refused);
     }
+    let kind = door
+        .users
+        .check(door, (start.database, user), password, start.app_name)
+        .await?;
+    Ok(match kind {
+        Some(kind) => {
+            // A stored user is found in its own database, which this mechanism does not name.
+            let database = match &kind {
+                Kind::Stored(access) => access.database(),
+                Kind::Master | Kind::Reader => start.database,
+            };
+            let login = Login {
+                user: user.to_owned(),
+                database: database.to_owned(),
+                kind,
+            };
+            Step::In(login, Vec::new())
+        }
+        None => Step::Refused,
+    })
 }

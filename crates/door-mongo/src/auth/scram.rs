@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use lapsedb_value::{Object, Value};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -28,23 +29,23 @@ pub(crate) enum Hash {
 }
 
 impl Hash {
-    fn rounds(self) -> u32 {
+    const fn rounds(self) -> u32 {
         match self {
             Hash::Sha1 => SHA1_ROUNDS,
             Hash::Sha256 => SHA256_ROUNDS,
         }
     }
 
-    fn salted(self, password: &[u8], salt: &[u8]) -> Vec<u8> {
+    fn salted(self, password: &[u8], salt: &[u8], rounds: u32) -> Vec<u8> {
         match self {
             Hash::Sha1 => {
                 let mut out = vec![0; 20];
-                pbkdf2::pbkdf2_hmac::<Sha1>(password, salt, self.rounds(), &mut out);
+                pbkdf2::pbkdf2_hmac::<Sha1>(password, salt, rounds, &mut out);
                 out
             }
             Hash::Sha256 => {
                 let mut out = vec![0; 32];
-                pbkdf2::pbkdf2_hmac::<Sha256>(password, salt, self.rounds(), &mut out);
+                pbkdf2::pbkdf2_hmac::<Sha256>(password, salt, rounds, &mut out);
                 out
             }
         }
@@ -57,7 +58,22 @@ impl Hash {
         }
     }
 
-    fn hmac(self, key: &[u8], bytes: &[u8]) -> Vec<u8> {
+    /// The name of the mechanism that uses it.
+    pub(crate) const fn mechanism(self) -> &'static str {
+        match self {
+            Hash::Sha1 => "SCRAM-SHA-1",
+            Hash::Sha256 => "SCRAM-SHA-256",
+        }
+    }
+
+    const fn salt_bytes(self) -> usize {
+        match self {
+            Hash::Sha1 => SHA1_SALT_BYTES,
+            Hash::Sha256 => SHA256_SALT_BYTES,
+        }
+    }
+
+    pub(crate) fn hmac(self, key: &[u8], bytes: &[u8]) -> Vec<u8> {
         // A key of any length is taken, so there is nothing to fail.
         match self {
             Hash::Sha1 => Hmac::<Sha1>::new_from_slice(key)
@@ -79,6 +95,7 @@ impl Hash {
 /// What is kept of a password.
 pub(crate) struct Credentials {
     hash: Hash,
+    rounds: u32,
     salt: Vec<u8>,
     stored_key: Vec<u8>,
     server_key: Vec<u8>,
@@ -86,23 +103,72 @@ pub(crate) struct Credentials {
 
 impl Credentials {
     pub(crate) fn new(hash: Hash, password: &[u8]) -> Credentials {
-        let length = match hash {
-            Hash::Sha1 => SHA1_SALT_BYTES,
-            Hash::Sha256 => SHA256_SALT_BYTES,
-        };
-        Credentials::salted(hash, password, random(length))
+        Credentials::salted(hash, password, random(hash.salt_bytes()))
     }
 
     fn salted(hash: Hash, password: &[u8], salt: Vec<u8>) -> Credentials {
-        let salted = hash.salted(password, &salt);
-        let client_key = hash.hmac(&salted, b"Client Key");
+        let rounds = hash.rounds();
+        let (stored_key, server_key) = keys(hash, &hash.salted(password, &salt, rounds));
         Credentials {
             hash,
-            stored_key: hash.digest(&client_key),
-            server_key: hash.hmac(&salted, b"Server Key"),
+            rounds,
             salt,
+            stored_key,
+            server_key,
         }
     }
+
+    /// What a stranger is shown for somebody who does not exist. No password fits.
+    pub(crate) fn of_nobody(hash: Hash, seed: &[u8]) -> Credentials {
+        let mut salt = Hash::Sha256.hmac(seed, b"salt");
+        salt.truncate(hash.salt_bytes());
+        Credentials {
+            hash,
+            rounds: hash.rounds(),
+            salt,
+            stored_key: random(hash.digest(&[]).len()),
+            server_key: Vec::new(),
+        }
+    }
+
+    /// As the store keeps it.
+    pub(crate) fn stored(&self) -> Object {
+        let mut kept = Object::with_capacity(4);
+        kept.push(
+            "iterationCount",
+            i32::try_from(self.rounds).unwrap_or(i32::MAX),
+        );
+        kept.push("salt", STANDARD.encode(&self.salt));
+        kept.push("storedKey", STANDARD.encode(&self.stored_key));
+        kept.push("serverKey", STANDARD.encode(&self.server_key));
+        kept
+    }
+
+    /// As the store has kept it.
+    pub(crate) fn read(hash: Hash, kept: &Value) -> Option<Credentials> {
+        let bytes = |name: &str| STANDARD.decode(kept.get(name).as_str()?).ok();
+        let rounds = kept.get("iterationCount").as_i64()?;
+        Some(Credentials {
+            hash,
+            rounds: u32::try_from(rounds).ok()?,
+            salt: bytes("salt")?,
+            stored_key: bytes("storedKey")?,
+            server_key: bytes("serverKey")?,
+        })
+    }
+
+    /// Whether this is the password.
+    pub(crate) fn knows(&self, password: &[u8]) -> bool {
+        let salted = self.hash.salted(password, &self.salt, self.rounds);
+        let (stored_key, _) = keys(self.hash, &salted);
+        stored_key.ct_eq(&self.stored_key).into()
+    }
+}
+
+/// The key to judge a client by, and the one to answer it with.
+fn keys(hash: Hash, salted: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let client_key = hash.hmac(salted, b"Client Key");
+    (hash.digest(&client_key), hash.hmac(salted, b"Server Key"))
 }
 
 fn random(length: usize) -> Vec<u8> {
@@ -156,7 +222,7 @@ impl Conversation {
         let message = format!(
             "r={nonce},s={},i={}",
             STANDARD.encode(&credentials.salt),
-            credentials.hash.rounds()
+            credentials.rounds
         );
         let conversation = Conversation {
             nonce,
@@ -201,7 +267,7 @@ mod tests {
             found.unwrap().to_owned()
         };
         let salt = STANDARD.decode(field("s=")).unwrap();
-        let salted = hash.salted(password, &salt);
+        let salted = hash.salted(password, &salt, hash.rounds());
         let key = hash.hmac(&salted, b"Client Key");
         let unproved = format!("c=biws,r={}", field("r="));
         let signed = format!("{first},{server},{unproved}");

@@ -1,6 +1,7 @@
 //! Says who is logged in.
 
 use lapsedb_service::documents::Fault;
+use lapsedb_service::logins::RoleName;
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
@@ -12,33 +13,22 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.own(call);
     let privileges = fields.truth("showPrivileges", false)?;
     fields.end()?;
-    let (mut users, mut roles) = (Vec::new(), Vec::new());
+    let (mut users, mut roles, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(login) = &call.connection.login {
-        users.push(pair("user", &login.user, &login.database));
-        roles.push(pair(
-            "role",
-            if login.read_only {
-                "readAnyDatabase"
-            } else {
-                "root"
-            },
-            "admin",
-        ));
+        let mut user = Object::with_capacity(2);
+        user.push("user", login.user.as_str());
+        user.push("db", login.database.as_str());
+        users.push(Value::Object(user));
+        roles = login.roles().iter().map(RoleName::shown).collect();
+        allowed = login.privileges().shown();
     }
     let mut info = Object::with_capacity(3);
     info.push("authenticatedUsers", Value::Array(users));
     info.push("authenticatedUserRoles", Value::Array(roles));
     if privileges {
-        info.push("authenticatedUserPrivileges", Value::Array(Vec::new()));
+        info.push("authenticatedUserPrivileges", Value::Array(allowed));
     }
     let mut reply = Object::with_capacity(1);
     reply.push("authInfo", Value::Object(info));
     Ok(Answer::Plain(reply))
-}
-
-fn pair(name: &str, value: &str, database: &str) -> Value {
-    let mut pair = Object::with_capacity(2);
-    pair.push(name, value);
-    pair.push("db", database);
-    Value::Object(pair)
 }

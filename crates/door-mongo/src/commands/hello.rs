@@ -7,11 +7,14 @@ use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::codes;
 use crate::commands::sasl_start;
 use crate::wire::{Compressor, MESSAGE_BYTES_MAX};
 
 /// The name of the set.
-pub(crate) const SET_NAME: &str = "lapsedb";
+const SET_NAME: &str = "lapsedb";
+/// The name of the set in Cosmos' connection strings.
+const COSMOS_SET_NAME: &str = "globaldb";
 /// The newest form of the wire that is understood: that of release 7.0.
 const WIRE_VERSION_MAX: i32 = 21;
 /// How long a session lives without being used, in minutes.
@@ -35,7 +38,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     };
     reply.push(leads, true);
     reply.push("hosts", Value::Array(vec![Value::from(host.as_str())]));
-    reply.push("setName", SET_NAME);
+    reply.push("setName", set_name(call));
     reply.push("setVersion", 1);
     reply.push("secondary", false);
     reply.push("primary", host.as_str());
@@ -55,21 +58,40 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     if !shared.is_empty() {
         reply.push("compression", Value::Array(shared));
     }
-    if body.contains_key("saslSupportedMechs") {
-        // The same answer for every name: nobody learns who exists.
-        let all = ["SCRAM-SHA-256", "SCRAM-SHA-1"].map(Value::from);
-        reply.push("saslSupportedMechs", Value::Array(all.to_vec()));
+    if let Some(user) = body.get("saslSupportedMechs") {
+        let all = mechanisms(call, user).await?;
+        reply.push("saslSupportedMechs", Value::Array(all));
     }
     if let Some(Value::Object(early)) = body.get("speculativeAuthenticate")
-        && let Ok(Answer::Plain(first)) = sasl_start::speculate(call, early.clone())
+        && let Ok(Answer::Plain(first)) = sasl_start::speculate(call, early.clone()).await
     {
         reply.push("speculativeAuthenticate", Value::Object(first));
     }
     Ok(Answer::Plain(reply))
 }
 
+/// The mechanisms a user may log in by, who is named by database and name.
+async fn mechanisms(call: &Call<'_>, user: &Value) -> Result<Vec<Value>, Fault> {
+    let Some((database, name)) = user.as_str().and_then(|user| user.split_once('.')) else {
+        return Err(Fault::new(
+            codes::BAD_VALUE,
+            "UserName must contain a '.' separated database.user pair",
+        ));
+    };
+    let all = call.door.users.mechanisms(call.door, database, name);
+    Ok(all.await?.into_iter().map(Value::from).collect())
+}
+
 fn size(bytes: usize) -> i32 {
     i32::try_from(bytes).unwrap_or(i32::MAX)
+}
+
+/// The name of the set that a client expects. Connection strings of Cosmos name another one; by their custom the client's
+/// program then calls itself `@account@`.
+pub(crate) fn set_name(call: &Call<'_>) -> &'static str {
+    let name = call.connection.app_name.as_deref().unwrap_or_default();
+    let cosmos = name.len() > 2 && name.starts_with('@') && name.ends_with('@');
+    if cosmos { COSMOS_SET_NAME } else { SET_NAME }
 }
 
 /// The address clients are to use: the one named at the start, or the one they have already found.

@@ -1,6 +1,8 @@
 //! Lists the databases.
 
 use lapsedb_service::documents::{self, Fault};
+use lapsedb_service::logins::action::Action;
+use lapsedb_service::logins::privilege::Target;
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
@@ -13,7 +15,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.own(call);
     let name_only = fields.truth("nameOnly", false)?;
     let filter = fields.document("filter")?;
-    fields.ignore(&["authorizedDatabases"]);
+    let only_own = fields.truth("authorizedDatabases", true)?;
     fields.end()?;
     if call.database != "admin" {
         return Err(Fault::new(
@@ -21,9 +23,24 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             "listDatabases may only be run against the admin database.",
         ));
     }
+    let access = call.enforced();
+    let sees_all = access.is_none_or(|own| own.allow(Action::ListDatabases, &Target::Cluster));
+    if !(sees_all || only_own) {
+        return Err(Fault::new(
+            codes::UNAUTHORIZED,
+            "Insufficient permissions to list all databases",
+        ));
+    }
+    let access = access.filter(|_| !sees_all).cloned();
     let mut total = 0;
     let mut shown = Vec::new();
     for database in documents::list_databases(&mut call.work()).await? {
+        if access
+            .as_ref()
+            .is_some_and(|own| !own.know_database(&database.name))
+        {
+            continue;
+        }
         let mut one = Object::with_capacity(3);
         one.push("name", database.name);
         one.push("sizeOnDisk", Value::Int64(size(database.bytes)));

@@ -14,7 +14,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     member.push("arbiterOnly", false);
     member.push("priority", Value::Double(1.0));
     let mut config = Object::with_capacity(4);
-    config.push("_id", hello::SET_NAME);
+    config.push("_id", hello::set_name(call));
     config.push("version", 1);
     config.push("term", 1);
     config.push("members", Value::Array(vec![Value::Object(member)]));

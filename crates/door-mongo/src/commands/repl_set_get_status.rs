@@ -16,7 +16,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     member.push("stateStr", "PRIMARY");
     member.push("self", true);
     let mut reply = Object::with_capacity(5);
-    reply.push("set", hello::SET_NAME);
+    reply.push("set", hello::set_name(call));
     reply.push("date", hello::now(call));
     reply.push("myState", 1);
     reply.push("term", Value::Int64(1));

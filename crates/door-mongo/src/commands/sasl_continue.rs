@@ -25,6 +25,5 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             "No SASL session state found",
         ));
     };
-    let step = call.door.users.step(session, &payload);
-    sasl_start::answer(call, step)
+    sasl_start::answer(call, session.step(&payload))
 }

@@ -4,7 +4,7 @@ use lapsedb_service::documents::Fault;
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
-use crate::auth::{Mechanism, Step};
+use crate::auth::{Mechanism, Start, Step, start as begin};
 use crate::call::Call;
 use crate::codes;
 use crate::fields::Fields;
@@ -13,18 +13,18 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     fields.own(call);
     let database = call.database.clone();
-    start(call, fields, &database)
+    start(call, fields, &database).await
 }
 
 /// The same inside a greeting, which names its database by a member.
-pub(crate) fn speculate(call: &mut Call<'_>, members: Object) -> Result<Answer, Fault> {
+pub(crate) async fn speculate(call: &mut Call<'_>, members: Object) -> Result<Answer, Fault> {
     let mut fields = Fields::new("saslStart", members);
     fields.raw("saslStart");
     let database = fields.text("db")?.unwrap_or_else(|| "admin".to_owned());
-    start(call, fields, &database)
+    start(call, fields, &database).await
 }
 
-fn start(call: &mut Call<'_>, mut fields: Fields, database: &str) -> Result<Answer, Fault> {
+async fn start(call: &mut Call<'_>, mut fields: Fields, database: &str) -> Result<Answer, Fault> {
     let name = fields.text("mechanism")?.unwrap_or_default();
     let payload = payload(&mut fields)?;
     let options = fields.document("options")?;
@@ -41,10 +41,15 @@ fn start(call: &mut Call<'_>, mut fields: Fields, database: &str) -> Result<Answ
     if mechanism == Mechanism::Plain && !call.connection.peer.tls {
         return Err(unavailable());
     }
-    let step = call
-        .door
-        .users
-        .start(mechanism, &payload, database, skip_empty);
+    call.connection.sasl = None;
+    let first = Start {
+        mechanism,
+        payload: &payload,
+        database,
+        app_name: call.connection.app_name.as_deref(),
+        skip_empty,
+    };
+    let step = begin(call.door, first).await?;
     answer(call, step)
 }
 

@@ -57,7 +57,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     engine.push("persistent", true);
     reply.push("storageEngine", Value::Object(engine));
     let mut repl = Object::with_capacity(2);
-    repl.push("setName", hello::SET_NAME);
+    repl.push("setName", hello::set_name(call));
     repl.push("isWritablePrimary", true);
     reply.push("repl", Value::Object(repl));
     Ok(Answer::Plain(reply))

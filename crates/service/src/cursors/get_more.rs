@@ -29,6 +29,15 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             format!("cursor id {} is already in use", more.cursor),
         ));
     };
+    if !work.ctx.shares_with(cursor.owner.as_deref()) {
+        return Err(Fault::new(
+            code::UNAUTHORIZED,
+            format!(
+                "cursor id {} was not created by the authenticated user",
+                more.cursor
+            ),
+        ));
+    }
     if cursor.namespace != *namespace {
         return Err(Fault::new(
             code::UNAUTHORIZED,

@@ -17,7 +17,7 @@ pub fn kill(work: &Work, ids: &[i64]) -> Killed {
     let cursors = &work.ctx.service().documents_state().cursors;
     let mut killed = Killed::default();
     for id in ids {
-        if cursors.remove(*id) {
+        if cursors.close(&work.ctx, *id) {
             killed.killed.push(*id);
         } else {
             killed.not_found.push(*id);

@@ -19,6 +19,7 @@ use lapsedb_value::Object;
 use parking_lot::Mutex;
 
 use crate::changes::Changes;
+use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::{Look, Namespace, Work};
 
@@ -96,12 +97,15 @@ impl Feed {
 
 /// One open cursor.
 pub(crate) struct Cursor {
+    /// The login that opened it, where there are logins.
+    pub(crate) owner: Option<Arc<str>>,
     pub(crate) namespace: Namespace,
     pub(crate) feed: Feed,
     pub(crate) no_timeout: bool,
 }
 
 struct Slot {
+    owner: Option<Arc<str>>,
     cursor: Arc<tokio::sync::Mutex<Cursor>>,
     used: Instant,
     no_timeout: bool,
@@ -138,10 +142,12 @@ impl Cursors {
             }
         };
         let no_timeout = cursor.no_timeout;
+        let owner = cursor.owner.clone();
         let cursor = Arc::new(tokio::sync::Mutex::new(cursor));
         slots.insert(
             id,
             Slot {
+                owner,
                 cursor,
                 used: now,
                 no_timeout,
@@ -177,6 +183,15 @@ impl Cursors {
     fn remove(&self, id: i64) -> bool {
         self.slots.lock().remove(&id).is_some()
     }
+
+    /// Closes a cursor that is open to a request.
+    fn close(&self, ctx: &Ctx, id: i64) -> bool {
+        let mut slots = self.slots.lock();
+        let shared = slots
+            .get(&id)
+            .is_some_and(|slot| ctx.shares_with(slot.owner.as_deref()));
+        shared && slots.remove(&id).is_some()
+    }
 }
 
 /// The first batch of a feed; what is left is kept under a number.
@@ -198,6 +213,7 @@ pub(crate) async fn open(
         0
     } else {
         let cursor = Cursor {
+            owner: work.ctx.login.clone(),
             namespace: namespace.clone(),
             feed,
             no_timeout: options.no_timeout,

@@ -89,6 +89,7 @@ pub mod code {
     pub const INTERNAL_ERROR: i32 = 1;
     pub const BAD_VALUE: i32 = 2;
     pub const FAILED_TO_PARSE: i32 = 9;
+    pub const USER_NOT_FOUND: i32 = 11;
     pub const UNAUTHORIZED: i32 = 13;
     pub const TYPE_MISMATCH: i32 = 14;
     pub const OVERFLOW: i32 = 15;
@@ -96,6 +97,7 @@ pub mod code {
     pub const ILLEGAL_OPERATION: i32 = 20;
     pub const NAMESPACE_NOT_FOUND: i32 = 26;
     pub const INDEX_NOT_FOUND: i32 = 27;
+    pub const ROLE_NOT_FOUND: i32 = 31;
     pub const CURSOR_NOT_FOUND: i32 = 43;
     pub const NAMESPACE_EXISTS: i32 = 48;
     pub const MAX_TIME_MS_EXPIRED: i32 = 50;
@@ -121,4 +123,5 @@ pub mod code {
     pub const DUPLICATE_KEY: i32 = 11_000;
     pub const DATABASE_DIFFER_CASE: i32 = 13_297;
     pub const AMBIGUOUS_INDEX_PATH: i32 = 16_746;
+    pub const USER_EXISTS: i32 = 51_003;
 }

@@ -67,6 +67,10 @@ fn write_double(n: f64, out: &mut String) {
 }
 
 fn write_list(elements: &[Value], out: &mut String) {
+    if elements.is_empty() {
+        out.push_str("[]");
+        return;
+    }
     out.push_str("[ ");
     for (at, element) in elements.iter().enumerate() {
         if at > 0 {
@@ -119,6 +123,7 @@ mod tests {
             (Value::Null, "null"),
             (Value::Array(vec![Value::Int32(1)]), "[ 1 ]"),
             (Value::Object(object), "{ a: 1, b: 2.0 }"),
+            (Value::Array(Vec::new()), "[]"),
             (Value::Object(Object::new()), "{}"),
             (Value::Date(5), "new Date(5)"),
         ] {

@@ -1,0 +1,81 @@
+//! Who has logged in.
+
+use std::sync::Arc;
+
+use lapsedb_service::documents::Fault;
+use lapsedb_service::logins::privilege::Privileges;
+use lapsedb_service::logins::role::{ADMIN, privileges};
+use lapsedb_service::logins::{Access, RoleName};
+use lapsedb_service::{Ctx, Who};
+
+/// Who has logged in.
+#[derive(Clone, Debug)]
+pub(crate) struct Login {
+    pub(crate) user: String,
+    /// The database the login named.
+    pub(crate) database: String,
+    pub(crate) kind: Kind,
+}
+
+/// By what right.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// By the account's master key.
+    Master,
+    /// By the account's read-only key.
+    Reader,
+    /// By a password that the store keeps something of.
+    Stored(Access),
+}
+
+impl Login {
+    /// Who asks, for the verbs.
+    pub(crate) const fn who(&self) -> Who {
+        match &self.kind {
+            Kind::Master => Who::Master,
+            Kind::Reader => Who::ReadOnly,
+            Kind::Stored(access) => access.who(),
+        }
+    }
+
+    /// Whose what is opened is; the holder of the master key may use everybody's.
+    pub(crate) fn owner(&self) -> Option<Arc<str>> {
+        match &self.kind {
+            Kind::Master => None,
+            Kind::Reader | Kind::Stored(_) => {
+                Some(Arc::from(format!("{}.{}", self.database, self.user)))
+            }
+        }
+    }
+
+    /// The roles.
+    pub(crate) fn roles(&self) -> Vec<RoleName> {
+        let named = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| RoleName::new(name, ADMIN))
+                .collect()
+        };
+        match &self.kind {
+            Kind::Master => named(&["root"]),
+            Kind::Reader => named(&["readAnyDatabase", "clusterMonitor"]),
+            Kind::Stored(access) => access.roles().to_vec(),
+        }
+    }
+
+    /// What the roles allow.
+    pub(crate) fn privileges(&self) -> Privileges {
+        match &self.kind {
+            Kind::Master | Kind::Reader => privileges(&self.roles()),
+            Kind::Stored(access) => access.privileges().clone(),
+        }
+    }
+
+    /// Brings the rights up to date; false if the login is not there any more.
+    pub(crate) async fn renew(&mut self, ctx: &Ctx) -> Result<bool, Fault> {
+        match &mut self.kind {
+            Kind::Master | Kind::Reader => Ok(true),
+            Kind::Stored(access) => access.renew(ctx).await,
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! What each command needs: which actions on which resources.
+
+use lapsedb_service::documents::{Fault, shell};
+use lapsedb_service::logins::action::Action;
+use lapsedb_service::logins::privilege::{Privileges, Target};
+use lapsedb_value::{Object, Value};
+
+use crate::auth::foreign::{self, Use};
+use crate::auth::login::{Kind, Login};
+use crate::codes;
+use crate::registry;
+
+mod users;
+
+/// Bytes of a command that a refusal shows.
+const SHOWN_BYTES_MAX: usize = 4 * 1024;
+/// Members that are never shown.
+const SECRET: [&str; 3] = ["pwd", "payload", "key"];
+/// Members that mostly come beside the command, and hold documents.
+const LONG: [&str; 3] = ["documents", "updates", "deletes"];
+
+/// A command as it came.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// Its name, as the registry knows it.
+    pub(crate) command: &'static str,
+    /// Its name as the client wrote it.
+    pub(crate) name: &'a str,
+    pub(crate) database: &'a str,
+    pub(crate) body: &'a Object,
+}
+
+/// Refuses a command that who is logged in may not run.
+pub(crate) fn check(login: &Login, asked: Asked<'_>) -> Result<(), Fault> {
+    let allowed = match &login.kind {
+        Kind::Master => true,
+        Kind::Reader => judge(&login.privileges(), login, asked),
+        Kind::Stored(access) => judge(access.privileges(), login, asked),
+    };
+    if allowed {
+        return Ok(());
+    }
+    let message = format!(
+        "not authorized on {} to execute command {}",
+        asked.database,
+        shown(asked)
+    );
+    Err(Fault::new(codes::UNAUTHORIZED, message))
+}
+
+/// The command as text, without secrets and without its documents.
+fn shown(asked: Asked<'_>) -> String {
+    let mut body = Object::with_capacity(asked.body.len() + 1);
+    for (name, value) in asked.body.iter() {
+        if SECRET.contains(&name.as_str()) {
+            body.push(name.clone(), "xxx");
+        } else if !LONG.contains(&name.as_str()) {
+            body.push(name.clone(), value.clone());
+        }
+    }
+    body.push("$db", asked.database);
+    let mut text = shell::text(&Value::Object(body));
+    if text.len() > SHOWN_BYTES_MAX {
+        let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
+
+fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
+    let on = Rights { privileges, asked };
+    match asked.command {
+        "aggregate" => on.aggregates(),
+        "count" | "distinct" | "find" => on.collection(&[Action::Find]),
+        "getMore" => on.fetches(),
+        "dataSize" => on.namespace(asked.name, &[Action::Find]),
+        "insert" => on.writes(&[Action::Insert]),
+        "delete" => on.collection(&[Action::Remove]),
+        "update" if on.upserts() => on.writes(&[Action::Update, Action::Insert]),
+        "update" => on.writes(&[Action::Update]),
+        "findAndModify" => on.modifies(),
+        "explain" => on.explains(login),
+        "killCursors" => on.collection(&[Action::KillCursors]),
+        "create" => on.creates(),
+        "createIndexes" => on.collection(&[Action::CreateIndex]),
+        "drop" => on.collection(&[Action::DropCollection]),
+        "dropIndexes" => on.collection(&[Action::DropIndex]),
+        "collMod" => on.collection(&[Action::CollMod]) && on.views(),
+        "collStats" => on.collection(&[Action::CollStats]),
+        "listIndexes" => on.collection(&[Action::ListIndexes]),
+        "validate" => on.collection(&[Action::Validate]),
+        "compact" => on.collection(&[Action::Compact]),
+        "reIndex" => on.collection(&[Action::ReIndex]),
+        "convertToCapped" => on.collection(&[Action::ConvertToCapped]),
+        "cloneCollectionAsCapped" => on.clones(),
+        "renameCollection" => on.renames(),
+        "planCacheClear" => on.collection(&[Action::PlanCacheWrite]),
+        "dbHash" => on.database(&[Action::DbHash]),
+        "dbStats" => on.database(&[Action::DbStats]),
+        "dropDatabase" => on.database(&[Action::DropDatabase]),
+        "listCollections" => {
+            on.database(&[Action::ListCollections])
+                || (on.truth("nameOnly")
+                    && on.truth("authorizedCollections")
+                    && privileges.know_database(asked.database))
+        }
+        "profile" => on.database(&[Action::EnableProfiler]),
+        "createUser" => on.database(&[Action::CreateUser]) && on.roles(Action::GrantRole),
+        "dropUser" | "dropAllUsersFromDatabase" => on.database(&[Action::DropUser]),
+        "grantRolesToUser" => on.roles(Action::GrantRole),
+        "revokeRolesFromUser" => on.roles(Action::RevokeRole),
+        "updateUser" => on.changes_a_user(),
+        "usersInfo" => on.looks_at_users(login),
+        "rolesInfo" => on.looks_at_roles(login),
+        other => on.cluster(other),
+    }
+}
+
+struct Rights<'a> {
+    privileges: &'a Privileges,
+    asked: Asked<'a>,
+}
+
+impl Rights<'_> {
+    fn all(&self, actions: &[Action], target: &Target) -> bool {
+        actions
+            .iter()
+            .all(|action| self.privileges.allow(*action, target))
+    }
+
+    fn database(&self, actions: &[Action]) -> bool {
+        self.all(actions, &Target::Database(self.asked.database.to_owned()))
+    }
+
+    /// The collection that the command names by its own name; else its database.
+    fn own(&self) -> Target {
+        match self.asked.body.get(self.asked.name) {
+            Some(Value::String(name)) => {
+                Target::Collection(self.asked.database.to_owned(), name.to_string())
+            }
+            Some(_) | None => Target::Database(self.asked.database.to_owned()),
+        }
+    }
+
+    fn collection(&self, actions: &[Action]) -> bool {
+        self.all(actions, &self.own())
+    }
+
+    /// A database and a collection in one text.
+    fn namespace(&self, member: &str, actions: &[Action]) -> bool {
+        let name = self.asked.body.get(member).and_then(Value::as_str);
+        match name.and_then(|name| name.split_once('.')) {
+            Some((database, name)) => {
+                let target = Target::Collection(database.to_owned(), name.to_owned());
+                self.all(actions, &target)
+            }
+            // What is no name is refused by the command itself.
+            None => self.database(actions),
+        }
+    }
+
+    fn truth(&self, member: &str) -> bool {
+        match self.asked.body.get(member) {
+            Some(Value::Bool(truth)) => *truth,
+            Some(number) => number.as_f64().is_some_and(|number| number != 0.0),
+            None => false,
+        }
+    }
+
+    fn writes(&self, actions: &[Action]) -> bool {
+        self.collection(actions)
+            && (!self.truth("bypassDocumentValidation")
+                || self.collection(&[Action::BypassDocumentValidation]))
+    }
+
+    fn upserts(&self) -> bool {
+        let updates = self.asked.body.get("updates").and_then(Value::as_array);
+        updates.unwrap_or_default().iter().any(|update| {
+            !matches!(
+                update.get("upsert"),
+                Value::Undefined | Value::Null | Value::Bool(false)
+            )
+        })
+    }
+
+    fn modifies(&self) -> bool {
+        let mut actions = vec![Action::Find];
+        if self.truth("remove") {
+            actions.push(Action::Remove);
+        } else {
+            actions.push(Action::Update);
+        }
+        if self.truth("upsert") {
+            actions.push(Action::Insert);
+        }
+        self.writes(&actions)
+    }
+
+    /// A cursor's next batch: only who opened it may come, so little more is asked.
+    fn fetches(&self) -> bool {
+        let collection = self.asked.body.get("collection").and_then(Value::as_str);
+        let database = self.asked.database.to_owned();
+        match collection {
+            Some(name) if name.starts_with("$cmd.") => self.privileges.know_database(&database),
+            Some(name) => {
+                let target = Target::Collection(database, name.to_owned());
+                self.all(&[Action::Find], &target)
+                    || self.all(&[Action::ListIndexes], &target)
+                    || self.all(&[Action::CollStats], &target)
+            }
+            None => self.privileges.know_database(&database),
+        }
+    }
+
+    fn pipeline(&self, first: bool) -> bool {
+        let pipeline = self.asked.body.get("pipeline").and_then(Value::as_array);
+        let uses = foreign::uses(pipeline.unwrap_or_default(), &self.own(), first);
+        uses.iter()
+            .all(|Use { action, target }| self.privileges.allow(*action, target))
+    }
+
+    fn aggregates(&self) -> bool {
+        self.pipeline(true)
+            && (!self.truth("bypassDocumentValidation")
+                || self.collection(&[Action::BypassDocumentValidation]))
+    }
+
+    fn explains(&self, login: &Login) -> bool {
+        let Some(Value::Object(inner)) = self.asked.body.get(self.asked.name) else {
+            return true;
+        };
+        let name = inner.keys().next().cloned().unwrap_or_default();
+        match registry::find(&name) {
+            // What cannot be explained is refused by the command itself.
+            None => true,
+            Some(command) if command.name == "explain" => true,
+            Some(command) => {
+                let asked = Asked {
+                    command: command.name,
+                    name: &name,
+                    database: self.asked.database,
+                    body: inner,
+                };
+                judge(self.privileges, login, asked)
+            }
+        }
+    }
+
+    fn creates(&self) -> bool {
+        self.collection(&[Action::CreateCollection]) && self.views()
+    }
+
+    /// A view may show only what who makes it may read.
+    fn views(&self) -> bool {
+        let Some(source) = self.asked.body.get("viewOn").and_then(Value::as_str) else {
+            return true;
+        };
+        let target = Target::Collection(self.asked.database.to_owned(), source.to_owned());
+        self.all(&[Action::Find], &target) && self.pipeline(false)
+    }
+
+    fn renames(&self) -> bool {
+        let name = |member: &str| {
+            let name = self.asked.body.get(member).and_then(Value::as_str)?;
+            name.split_once('.')
+        };
+        let (Some((from, source)), Some((to, target))) = (name(self.asked.name), name("to")) else {
+            // What is no name is refused by the command itself.
+            return true;
+        };
+        let place =
+            |database: &str, name: &str| Target::Collection(database.to_owned(), name.to_owned());
+        let (source, target) = (place(from, source), place(to, target));
+        let drops = !self.truth("dropTarget") || self.all(&[Action::DropCollection], &target);
+        let renames = [Action::RenameCollectionSameDb];
+        if from == to {
+            return drops && self.all(&renames, &source) && self.all(&renames, &target);
+        }
+        drops
+            && self.all(&[Action::Find, Action::DropCollection], &source)
+            && self.all(&[Action::Insert, Action::CreateIndex], &target)
+    }
+
+    fn clones(&self) -> bool {
+        let name = self.asked.body.get("toCollection").and_then(Value::as_str);
+        let target = Target::Collection(
+            self.asked.database.to_owned(),
+            name.unwrap_or_default().to_owned(),
+        );
+        let actions = [Action::Insert, Action::CreateIndex, Action::ConvertToCapped];
+        self.collection(&[Action::Find]) && self.all(&actions, &target)
+    }
+
+    /// Commands on the server as a whole. What is not listed is for who may do everything.
+    fn cluster(&self, command: &str) -> bool {
+        let action = match command {
+            // Everybody who is logged in may, and sees what is theirs.
+            "abortTransaction" | "buildInfo" | "commitTransaction" | "connectionStatus"
+            | "features" | "hello" | "isdbgrid" | "listCommands" | "listDatabases" | "logout"
+            | "ping" | "saslContinue" | "saslStart" | "startSession" | "whatsmyuri" => return true,
+            "endSessions" if self.asked.name.starts_with("killAll") => Action::KillAnySession,
+            "endSessions" => return true,
+            "killAllSessions" | "killAllSessionsByPattern" => Action::KillAnySession,
+            "killSessions" | "refreshSessions" => return true,
+            "currentOp" if self.truth("$ownOps") => return true,
+            "currentOp" => Action::Inprog,
+            "fsync" => Action::Fsync,
+            "fsyncUnlock" => Action::Unlock,
+            "getCmdLineOpts" => Action::GetCmdLineOpts,
+            "getDefaultRWConcern" if self.asked.name == "setDefaultRWConcern" => {
+                Action::SetDefaultRwConcern
+            }
+            "getDefaultRWConcern" => Action::GetDefaultRwConcern,
+            "setDefaultRWConcern" => Action::SetDefaultRwConcern,
+            "getLog" => Action::GetLog,
+            "getParameter" => Action::GetParameter,
+            "hostInfo" => Action::HostInfo,
+            "killOp" => Action::Killop,
+            "replSetGetConfig" => Action::ReplSetGetConfig,
+            "replSetGetStatus" => Action::ReplSetGetStatus,
+            "serverStatus" => Action::ServerStatus,
+            "setFeatureCompatibilityVersion" => Action::SetFeatureCompatibilityVersion,
+            "setParameter" => Action::SetParameter,
+            "top" => Action::Top,
+            _ => Action::AnyAction,
+        };
+        self.all(&[action], &Target::Cluster)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use lapsedb_service::logins::role::privileges;
+use lapsedb_service::logins::{Access, RoleName, User};
+use lapsedb_value::json::{self, Limits};
+
+use super::*;
+
+fn login(roles: &[(&str, &str)]) -> Login {
+    let user = User {
+        name: "u".to_owned(),
+        database: "a".to_owned(),
+        id: [0; 16],
+        credentials: Object::new(),
+        roles: roles
+            .iter()
+            .map(|(role, database)| RoleName::new(role, database))
+            .collect(),
+        custom_data: None,
+    };
+    assert!(!privileges(&user.roles).shown().is_empty());
+    Login {
+        user: "u".to_owned(),
+        database: "a".to_owned(),
+        kind: Kind::Stored(Access::of(&user)),
+    }
+}
+
+fn body(command: &str) -> Object {
+    match json::parse(command.as_bytes(), &Limits::DEFAULT).unwrap() {
+        Value::Object(body) => body,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+/// Whether somebody may run a command, given as JSON, on the database `a`.
+fn may(login: &Login, command: &str) -> bool {
+    let body = body(command);
+    let name = body.keys().next().unwrap().clone();
+    let asked = Asked {
+        command: registry::find(&name).unwrap().name,
+        name: &name,
+        database: "a",
+        body: &body,
+    };
+    check(login, asked).is_ok()
+}
+
+#[test]
+fn who_reads_reads_nothing_else() {
+    let read = login(&[("read", "a")]);
+    for command in [
+        r#"{"find":"c"}"#,
+        r#"{"count":"c"}"#,
+        r#"{"getMore":1,"collection":"c"}"#,
+        r#"{"aggregate":"c","pipeline":[{"$lookup":{"from":"d","pipeline":[{"$unionWith":"e"}]}}]}"#,
+        r#"{"explain":{"find":"c"}}"#,
+        r#"{"listCollections":1}"#,
+        r#"{"usersInfo":"u"}"#,
+        r#"{"usersInfo":{"user":"u","db":"a"}}"#,
+        r#"{"rolesInfo":"read"}"#,
+        r#"{"ping":1}"#,
+        r#"{"listDatabases":1}"#,
+        r#"{"endSessions":[]}"#,
+    ] {
+        assert!(may(&read, command), "{command}");
+    }
+    for command in [
+        r#"{"insert":"c"}"#,
+        r#"{"delete":"c"}"#,
+        r#"{"update":"c"}"#,
+        r#"{"findAndModify":"c"}"#,
+        r#"{"find":"system.users"}"#,
+        r#"{"aggregate":"c","pipeline":[{"$out":"d"}]}"#,
+        r#"{"aggregate":"c","pipeline":[{"$merge":"d"}]}"#,
+        r#"{"aggregate":"c","pipeline":[{"$merge":{"into":{"db":"b","coll":"d"}}}]}"#,
+        r#"{"aggregate":"c","pipeline":[{"$lookup":{"from":{"db":"b","coll":"d"}}}]}"#,
+        r#"{"aggregate":"c","pipeline":[{"$facet":{"x":[{"$unionWith":{"coll":"system.users"}}]}}]}"#,
+        r#"{"aggregate":"c","pipeline":[{"$indexStats":{}}]}"#,
+        r#"{"aggregate":1,"pipeline":[{"$changeStream":{"allChangesForCluster":true}}]}"#,
+        r#"{"explain":{"delete":"c"}}"#,
+        r#"{"create":"c"}"#,
+        r#"{"createUser":"x","pwd":"p","roles":[]}"#,
+        r#"{"updateUser":"u","pwd":"p"}"#,
+        r#"{"usersInfo":"v"}"#,
+        r#"{"usersInfo":["u","v"]}"#,
+        r#"{"usersInfo":1}"#,
+        r#"{"rolesInfo":1}"#,
+        r#"{"serverStatus":1}"#,
+        r#"{"getLog":"global"}"#,
+        r#"{"setParameter":1}"#,
+        r#"{"configureFailPoint":"failCommand"}"#,
+        r#"{"killAllSessions":[]}"#,
+    ] {
+        assert!(!may(&read, command), "{command}");
+    }
+}
+
+#[test]
+fn who_writes_does_not_administer() {
+    let write = login(&[("readWrite", "a")]);
+    for command in [
+        r#"{"update":"c","updates":[{"q":{},"u":{},"upsert":true}]}"#,
+        r#"{"findAndModify":"c","remove":true}"#,
+        r#"{"aggregate":"c","pipeline":[{"$out":"d"}]}"#,
+        r#"{"create":"v","viewOn":"c","pipeline":[{"$lookup":{"from":"d"}}]}"#,
+        r#"{"renameCollection":"a.c","to":"a.d"}"#,
+        r#"{"dropIndexes":"c","index":"*"}"#,
+    ] {
+        assert!(may(&write, command), "{command}");
+    }
+    for command in [
+        r#"{"insert":"c","bypassDocumentValidation":true}"#,
+        r#"{"create":"v","viewOn":"system.users"}"#,
+        r#"{"create":"v","viewOn":"c","pipeline":[{"$unionWith":"system.users"}]}"#,
+        r#"{"renameCollection":"a.c","to":"b.c"}"#,
+        r#"{"collMod":"c"}"#,
+        r#"{"dropDatabase":1}"#,
+        r#"{"validate":"c"}"#,
+    ] {
+        assert!(!may(&write, command), "{command}");
+    }
+}
+
+#[test]
+fn who_administers_users_gives_only_roles_of_that_database() {
+    let admin = login(&[("userAdmin", "a")]);
+    assert!(may(&admin, r#"{"createUser":"x","roles":["readWrite"]}"#));
+    assert!(may(&admin, r#"{"usersInfo":1}"#));
+    for command in [
+        r#"{"createUser":"x","roles":[{"role":"read","db":"b"}]}"#,
+        r#"{"grantRolesToUser":"u","roles":[{"role":"root","db":"admin"}]}"#,
+        r#"{"usersInfo":{"forAllDBs":true}}"#,
+        r#"{"usersInfo":{"user":"x","db":"b"}}"#,
+        r#"{"find":"c"}"#,
+    ] {
+        assert!(!may(&admin, command), "{command}");
+    }
+}
+
+#[test]
+fn a_refusal_shows_the_command_without_secrets() {
+    let body = body(r#"{"createUser":"x","pwd":"s3cret","roles":[],"documents":[{"a":"s3cret"}]}"#);
+    let asked = Asked {
+        command: "createUser",
+        name: "createUser",
+        database: "a",
+        body: &body,
+    };
+    let Err(Fault::Said { code, message, .. }) = check(&login(&[("read", "a")]), asked) else {
+        panic!("allowed");
+    };
+    assert_eq!(code, 13);
+    assert_eq!(
+        message,
+        "not authorized on a to execute command { createUser: \"x\", pwd: \"xxx\", roles: [], $db: \"a\" }"
+    );
+}
+
+#[test]
+fn every_command_has_its_rights() {
+    let root = login(&[("root", "admin")]);
+    for command in registry::COMMANDS {
+        let text = format!(r#"{{"{}":"c","collection":"c"}}"#, command.name);
+        let only_by_test = ["configureFailPoint"].contains(&command.name);
+        assert_eq!(may(&root, &text), !only_by_test, "{}", command.name);
+    }
+}

@@ -1,0 +1,200 @@
+//! Everybody who may log in: the holders of the account's keys, and those the store knows.
+
+use std::sync::{Arc, OnceLock};
+
+use lapsedb_service::documents::Fault;
+use lapsedb_service::logins::{self, Access};
+use lapsedb_service::{Ctx, Who};
+use subtle::ConstantTimeEq as _;
+
+use crate::auth::login::Kind;
+use crate::auth::password::{blocking, prepared};
+use crate::auth::scram::{Credentials, Hash};
+use crate::door::{Door, Settings};
+
+/// The user whose password is the master key: the account's name.
+const MASTER_USER: &str = "lapsedb";
+/// The user whose password is the read-only key.
+const READER_USER: &str = "lapsedb-reader";
+/// Where a login without a database of its own is looked for.
+const EXTERNAL: &str = "$external";
+const ADMIN: &str = "admin";
+
+/// Whether a name belongs to a holder of a key.
+pub(crate) fn is_account(name: &str) -> bool {
+    [MASTER_USER, READER_USER].contains(&name)
+}
+
+/// The account's own users, and what a stranger is shown.
+pub(crate) struct Users {
+    master: Key,
+    reader: Option<Key>,
+    /// Makes salts for users that do not exist: the same for the same name, as if they did.
+    secret: Vec<u8>,
+}
+
+struct Key {
+    name: &'static str,
+    text: String,
+    sha1: OnceLock<Arc<Credentials>>,
+    sha256: OnceLock<Arc<Credentials>>,
+}
+
+/// Whom a login names.
+pub(crate) struct Found {
+    pub(crate) credentials: Arc<Credentials>,
+    /// By what right; nobody, if there is no such user.
+    pub(crate) kind: Option<Kind>,
+}
+
+impl Key {
+    fn new(name: &'static str, text: &str) -> Key {
+        Key {
+            name,
+            text: text.to_owned(),
+            sha1: OnceLock::new(),
+            sha256: OnceLock::new(),
+        }
+    }
+
+    /// What a mechanism keeps of the key; computed at the first login, because it is meant to take long.
+    async fn credentials(&self, hash: Hash, name: &str) -> Result<Arc<Credentials>, Fault> {
+        let slot = match hash {
+            Hash::Sha256 => Some(&self.sha256),
+            // The older mechanism mixes the name in.
+            Hash::Sha1 if name == self.name => Some(&self.sha1),
+            Hash::Sha1 => None,
+        };
+        if let Some(kept) = slot.and_then(OnceLock::get) {
+            return Ok(Arc::clone(kept));
+        }
+        let bytes = prepared(hash, name, &self.text).unwrap_or_default();
+        let made = Arc::new(blocking(move || Credentials::new(hash, &bytes)).await?);
+        // Who came first is kept: the salt must stay the same.
+        Ok(match slot {
+            Some(slot) => Arc::clone(slot.get_or_init(|| made)),
+            None => made,
+        })
+    }
+}
+
+impl Users {
+    pub(crate) fn new(settings: &Settings) -> Users {
+        Users {
+            master: Key::new(MASTER_USER, &settings.master_key),
+            reader: settings
+                .read_only_key
+                .as_ref()
+                .map(|key| Key::new(READER_USER, key)),
+            secret: Hash::Sha256.hmac(settings.master_key.as_bytes(), b"strangers"),
+        }
+    }
+
+    /// The key that a name stands for. By the custom of Cosmos' connection strings, a client whose program calls itself
+    /// `@name@` names its account so.
+    fn key(&self, name: &str, app_name: Option<&str>) -> Option<(&Key, Kind)> {
+        let reader = self.reader.as_ref().filter(|reader| reader.name == name);
+        if let Some(reader) = reader {
+            return Some((reader, Kind::Reader));
+        }
+        let master = name == MASTER_USER || app_name == Some(&format!("@{name}@"));
+        master.then_some((&self.master, Kind::Master))
+    }
+
+    /// Whom a name means, and what the mechanism knows of them. Nobody learns here whether there is such a user.
+    pub(crate) async fn find(
+        &self,
+        door: &Arc<Door>,
+        hash: Hash,
+        (database, name): (&str, &str),
+        app_name: Option<&str>,
+    ) -> Result<Found, Fault> {
+        let stored = if is_account(name) {
+            None
+        } else {
+            stored(door, database, name).await?
+        };
+        if let Some(user) = stored {
+            let kept = user.credentials.get(hash.mechanism());
+            if let Some(credentials) = kept.and_then(|kept| Credentials::read(hash, kept)) {
+                return Ok(Found {
+                    credentials: Arc::new(credentials),
+                    kind: Some(Kind::Stored(Access::of(&user))),
+                });
+            }
+        } else if let Some((key, kind)) = self.key(name, app_name) {
+            return Ok(Found {
+                credentials: key.credentials(hash, name).await?,
+                kind: Some(kind),
+            });
+        }
+        let seed = format!("{}/{database}/{name}", hash.mechanism());
+        let seed = Hash::Sha256.hmac(&self.secret, seed.as_bytes());
+        Ok(Found {
+            credentials: Arc::new(Credentials::of_nobody(hash, &seed)),
+            kind: None,
+        })
+    }
+
+    /// Whom a name and a password mean.
+    pub(crate) async fn check(
+        &self,
+        door: &Arc<Door>,
+        (database, name): (&str, &str),
+        password: &str,
+        app_name: Option<&str>,
+    ) -> Result<Option<Kind>, Fault> {
+        if let Some((key, kind)) = self.key(name, app_name)
+            && bool::from(key.text.as_bytes().ct_eq(password.as_bytes()))
+        {
+            return Ok(Some(kind));
+        }
+        for hash in [Hash::Sha256, Hash::Sha1] {
+            let Found { credentials, kind } = self.find(door, hash, (database, name), None).await?;
+            let Some(bytes) = prepared(hash, name, password) else {
+                continue;
+            };
+            let knows = blocking(move || credentials.knows(&bytes)).await?;
+            if let (true, Some(kind)) = (knows, kind) {
+                return Ok(Some(kind));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The mechanisms a user may log in by. Who does not exist has them all.
+    pub(crate) async fn mechanisms(
+        &self,
+        door: &Arc<Door>,
+        database: &str,
+        name: &str,
+    ) -> Result<Vec<&'static str>, Fault> {
+        let all = [Hash::Sha256.mechanism(), Hash::Sha1.mechanism()];
+        let stored = if is_account(name) {
+            None
+        } else {
+            stored(door, database, name).await?
+        };
+        Ok(match stored {
+            Some(user) => all
+                .into_iter()
+                .filter(|name| user.credentials.contains_key(name))
+                .collect(),
+            None => all.to_vec(),
+        })
+    }
+}
+
+async fn stored(
+    door: &Arc<Door>,
+    database: &str,
+    name: &str,
+) -> Result<Option<logins::User>, Fault> {
+    let database = if database == EXTERNAL {
+        ADMIN
+    } else {
+        database
+    };
+    let ctx = Ctx::new(Arc::clone(&door.service), Who::Master);
+    logins::find(&ctx, database, name).await
+}

@@ -1,0 +1,91 @@
+//! What somebody who is logged in may do, as of now.
+
+use std::sync::Arc;
+
+use crate::access::Who;
+use crate::ctx::Ctx;
+use crate::documents::fault::Result;
+use crate::logins::privilege::Privileges;
+use crate::logins::role::{only_read, privileges};
+use crate::logins::{RoleName, User, load};
+
+/// The rights of a login; asked again whenever the catalog has changed.
+#[derive(Clone, Debug)]
+pub struct Access {
+    database: String,
+    name: String,
+    id: [u8; 16],
+    /// The catalog's state in which the rights were read; none if never.
+    epoch: Option<u64>,
+    roles: Arc<[RoleName]>,
+    privileges: Arc<Privileges>,
+    only_read: bool,
+}
+
+impl Access {
+    /// The rights of a login that was found.
+    #[must_use]
+    pub fn of(user: &User) -> Access {
+        let privileges = privileges(&user.roles);
+        Access {
+            database: user.database.clone(),
+            name: user.name.clone(),
+            id: user.id,
+            epoch: None,
+            roles: user.roles.clone().into(),
+            only_read: only_read(&privileges),
+            privileges: Arc::new(privileges),
+        }
+    }
+
+    /// Brings the rights up to date; false if there is no such login any more.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn renew(&mut self, ctx: &Ctx) -> Result<bool> {
+        let view = ctx.view().await?;
+        let epoch = view.catalog().epoch;
+        if self.epoch == Some(epoch) {
+            return Ok(true);
+        }
+        match load(&view, &self.database, &self.name).await? {
+            // One of the same name that was made later is somebody else.
+            Some(user) if user.id == self.id => {
+                *self = Access {
+                    epoch: Some(epoch),
+                    ..Access::of(&user)
+                };
+                Ok(true)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// The login's database.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// The roles.
+    #[must_use]
+    pub fn roles(&self) -> &[RoleName] {
+        &self.roles
+    }
+
+    /// What they allow.
+    #[must_use]
+    pub fn privileges(&self) -> &Privileges {
+        &self.privileges
+    }
+
+    /// Who asks, for verbs that know only who may write: somebody whose roles all read may not.
+    #[must_use]
+    pub const fn who(&self) -> Who {
+        if self.only_read {
+            Who::ReadOnly
+        } else {
+            Who::Master
+        }
+    }
+}

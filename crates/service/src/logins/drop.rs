@@ -1,0 +1,52 @@
+//! Removes logins.
+
+use lapsedb_store::MetaChange;
+
+use crate::attempts::Attempts;
+use crate::ctx::Ctx;
+use crate::documents::fault::{Fault, Result, code};
+use crate::logins::{key, load, prefix};
+
+/// Removes a login. Who is logged in by it may do nothing any more.
+///
+/// # Errors
+/// When it is not there.
+pub async fn drop(ctx: &Ctx, database: &str, name: &str) -> Result<()> {
+    ctx.who.may_administer()?;
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        if load(&view, database, name).await?.is_none() {
+            return Err(Fault::new(
+                code::USER_NOT_FOUND,
+                format!("User '{name}@{database}' not found"),
+            ));
+        }
+        let mut change = MetaChange::default();
+        change.delete(key(database, name));
+        if attempts.commit(ctx, &view, change).await?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes all logins of a database; says how many.
+///
+/// # Errors
+/// When the engine fails.
+pub async fn drop_all(ctx: &Ctx, database: &str) -> Result<usize> {
+    ctx.who.may_administer()?;
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        let all = view.meta_all(prefix(Some(database))).await?.len();
+        if all == 0 {
+            return Ok(0);
+        }
+        let mut change = MetaChange::default();
+        change.delete_prefix(prefix(Some(database)));
+        if attempts.commit(ctx, &view, change).await?.is_some() {
+            return Ok(all);
+        }
+    }
+}
