@@ -4,7 +4,7 @@
 #   make test   what CI runs: check, then every test of the workspace, then the tests with the real client libraries
 #   make check  formatting, lints, house rules: the one command before a commit
 #   make spec   the cases under spec/, on every engine; UPDATE=1 rewrites golden text
-#   make bench  reads and durable writes next to a bare HTTP server; BENCH_ARGS="--help" says more
+#   make bench  reads and durable writes next to a bare HTTP server and a real mongod; BENCH_ARGS="--help" says more
 #   make fuzz   the property tests with many cases (CASES=…), and the targets under fuzz/ (SECONDS_EACH=…)
 #   make soak   kill -9 under load (CYCLES=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps),
 #               random Mongo commands beside a real mongod (COMPARED=…),

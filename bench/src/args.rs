@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::mongo;
+
 /// What `--help` prints.
 pub const USAGE: &str = "\
-usage: lapsedb-bench [run] [flags]   measures and prints a Markdown table
+usage: lapsedb-bench [run] [flags]   measures and prints a Markdown table for each door
        lapsedb-bench bare            the bare server alone, until its standard input ends
 
   --server PATH        the lapsedb binary (or LAPSEDB_BIN)
@@ -13,8 +15,12 @@ usage: lapsedb-bench [run] [flags]   measures and prints a Markdown table
   --rounds N           how often every server is asked, in turn (default 5)
   --seconds S          how long each turn is counted (default 1.5)
   --connections LIST   default 1,32
-  --items N            items to read from (default 2000)
-  --loads LIST         reads,creates (default both)
+  --items N            items or documents to read from (default 2000)
+  --doors LIST         nosql,mongo (default both)
+  --loads LIST         of the NoSQL door: reads,creates (default both)
+  --mongo-loads LIST   of the Mongo door: finds,plain-finds,inserts,retryable-inserts,updates,aggregates,bulks,scans,counts,sorts
+                       (default all but plain-finds and retryable-inserts); the last four on one connection only
+  --mongod PATH        a mongod to measure beside the Mongo door, or none (default: LAPSEDB_MONGOD, or the one in the cache)
   --peer NAME=URL      another server that speaks the same protocol with the emulator's key (http only); repeatable";
 
 /// Rounds, connections and items beyond these are typing errors.
@@ -48,8 +54,16 @@ pub struct Options {
     pub connections: Vec<usize>,
     /// Items to read from.
     pub items: usize,
-    /// What to send.
+    /// Whether the NoSQL door is measured.
+    pub nosql: bool,
+    /// Whether the Mongo door is measured.
+    pub mongo: bool,
+    /// What to send to the NoSQL door.
     pub loads: Vec<Load>,
+    /// What to send to the Mongo door.
+    pub mongo_loads: Vec<mongo::Load>,
+    /// The mongod to measure beside it.
+    pub mongod: Option<PathBuf>,
     /// Other servers, by name and `host:port`.
     pub peers: Vec<(String, String)>,
 }
@@ -87,7 +101,11 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
         turn: Duration::from_millis(1500),
         connections: vec![1, 32],
         items: 2000,
+        nosql: true,
+        mongo: true,
         loads: vec![Load::Reads, Load::Creates],
+        mongo_loads: mongo::Load::DEFAULT.to_vec(),
+        mongod: mongo::find_mongod(),
         peers: Vec::new(),
     };
     let mut words = words.iter();
@@ -126,6 +144,20 @@ fn set(options: &mut Options, flag: &str, value: &str) -> Result<(), String> {
                 .map(|n| count(flag, n))
                 .collect::<Result<_, _>>()?;
         }
+        "--doors" => {
+            (options.nosql, options.mongo) = (false, false);
+            for door in value.split(',') {
+                match door {
+                    "nosql" => options.nosql = true,
+                    "mongo" => options.mongo = true,
+                    _ => return Err(format!("{flag} {door}: nosql or mongo")),
+                }
+            }
+        }
+        "--mongo-loads" => {
+            options.mongo_loads = value.split(',').map(mongo_load).collect::<Result<_, _>>()?;
+        }
+        "--mongod" => options.mongod = (value != "none").then(|| PathBuf::from(value)),
         "--loads" => options.loads = value.split(',').map(load).collect::<Result<_, _>>()?,
         "--peer" => options.peers.push(peer(value)?),
         _ => return Err(format!("unknown flag {flag}")),
@@ -148,6 +180,13 @@ fn load(name: &str) -> Result<Load, String> {
         "creates" => Ok(Load::Creates),
         _ => Err(format!("--loads {name}: reads or creates")),
     }
+}
+
+fn mongo_load(name: &str) -> Result<mongo::Load, String> {
+    let found = mongo::Load::ALL.iter().find(|(_, word, _)| *word == name);
+    found
+        .map(|(load, ..)| *load)
+        .ok_or_else(|| format!("--mongo-loads {name}: there is no such load"))
 }
 
 fn peer(value: &str) -> Result<(String, String), String> {
@@ -177,6 +216,16 @@ mod tests {
         assert_eq!(options.connections, [1, 8]);
         assert_eq!(options.loads, [Load::Reads]);
         assert_eq!(options.peers, [("a".to_owned(), "h:1".to_owned())]);
+        assert!(options.nosql && options.mongo);
+        let line = "--server s --doors mongo --mongo-loads finds,bulks --mongod none";
+        let Ok(Command::Run(options)) = parse(&words(line)) else {
+            panic!("not understood")
+        };
+        assert!(!options.nosql && options.mongo && options.mongod.is_none());
+        assert_eq!(
+            options.mongo_loads,
+            [mongo::Load::Finds, mongo::Load::Bulks]
+        );
     }
 
     #[test]
@@ -186,6 +235,8 @@ mod tests {
             "--seconds -1",
             "--connections 1,x",
             "--loads all",
+            "--doors sql",
+            "--mongo-loads all",
             "--peer a",
             "--what 1",
             "--items",

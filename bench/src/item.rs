@@ -68,6 +68,11 @@ fn find(text: &[u8], word: &[u8]) -> Option<usize> {
 pub struct Random(pub u64);
 
 impl Random {
+    /// Another sequence for each worker of each turn.
+    pub fn of_worker(turn_id: usize, number: usize) -> Self {
+        Self(0x9E37_79B9_7F4A_7C15 ^ ((turn_id as u64) << 32) ^ (number as u64 + 1))
+    }
+
     /// The next number.
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
@@ -81,7 +86,8 @@ impl Random {
         usize::try_from(self.next() >> 33).unwrap_or(0) % bound.max(1)
     }
 
-    fn letter(&mut self) -> char {
+    /// A small letter.
+    pub fn letter(&mut self) -> char {
         char::from(b'a' + u8::try_from(self.below(26)).unwrap_or(0))
     }
 }

@@ -6,11 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use crate::args::Load;
-use crate::client::Client;
-use crate::item::{Item, Random};
 use crate::process::cpu_time;
-use crate::target::Target;
 
 /// Connections get going, caches get warm; nothing of it is counted.
 const WARM_UP: Duration = Duration::from_millis(200);
@@ -39,10 +35,34 @@ struct Shared {
     micros: RefCell<Vec<u32>>,
 }
 
-/// Loads a server for `length` and counts. `turn_id` makes the ids of created items new.
-pub async fn turn(
-    target: &Target,
-    load: Load,
+/// A server under measurement, whatever it speaks.
+pub trait Subject {
+    /// What can be asked of it.
+    type Load: Copy;
+    /// A connection to it.
+    type Sender: Sender + 'static;
+
+    /// As the table calls it.
+    fn name(&self) -> &str;
+
+    /// CPU time used so far; none for a server somebody else started.
+    fn cpu_time(&self) -> Result<Option<Duration>>;
+
+    /// A connection that sends this load. `turn_id` and `number` make what it creates new.
+    async fn sender(&self, load: Self::Load, turn_id: usize, number: usize)
+    -> Result<Self::Sender>;
+}
+
+/// A connection as one worker holds it.
+pub trait Sender {
+    /// Sends the next request of its load, and checks the answer. `count` grows with every call.
+    async fn send(&mut self, count: u64) -> Result<()>;
+}
+
+/// Loads a server for `length` and counts.
+pub async fn turn<S: Subject>(
+    subject: &S,
+    load: S::Load,
     connections: usize,
     length: Duration,
     turn_id: usize,
@@ -50,19 +70,10 @@ pub async fn turn(
     let shared = Rc::new(Shared::default());
     let mut workers = Vec::new();
     for number in 0..connections {
-        let worker = Worker {
-            client: Client::connect(&target.address).await?,
-            items: Rc::clone(&target.items),
-            read_from: Rc::clone(&target.read_from),
-            write_to: Rc::clone(&target.write_to),
-            fixed: target.fixed.clone(),
-            shared: Rc::clone(&shared),
-            name: format!("t{turn_id}-{number}"),
-            random: Random(0x9E37_79B9_7F4A_7C15 ^ ((turn_id as u64) << 32) ^ (number as u64 + 1)),
-        };
-        workers.push(tokio::task::spawn_local(worker.run(load)));
+        let sender = subject.sender(load, turn_id, number).await?;
+        workers.push(tokio::task::spawn_local(work(sender, Rc::clone(&shared))));
     }
-    let mut turn = measure(target, &shared, length).await?;
+    let mut turn = measure(subject, &shared, length).await?;
     shared.is_over.set(true);
     for worker in workers {
         worker.await??;
@@ -71,7 +82,7 @@ pub async fn turn(
     Ok(turn)
 }
 
-async fn measure(target: &Target, shared: &Shared, length: Duration) -> Result<Turn> {
+async fn measure(target: &impl Subject, shared: &Shared, length: Duration) -> Result<Turn> {
     tokio::time::sleep(WARM_UP).await;
     shared.is_counted.set(true);
     let (server, own, answered, began) =
@@ -107,52 +118,21 @@ fn now() -> Instant {
     Instant::now()
 }
 
-struct Worker {
-    client: Client,
-    items: Rc<Vec<Item>>,
-    read_from: Rc<str>,
-    write_to: Rc<str>,
-    fixed: Option<Rc<Item>>,
-    shared: Rc<Shared>,
-    /// Part of the ids this worker creates.
-    name: String,
-    random: Random,
-}
-
-impl Worker {
-    async fn run(mut self, load: Load) -> Result<()> {
-        let mut began = now();
-        let mut count = 0;
-        while !self.shared.is_over.get() {
-            count += 1;
-            match load {
-                Load::Reads => self.read().await?,
-                Load::Creates => self.create(count).await?,
-            }
-            let ended = now();
-            self.shared.answered.set(self.shared.answered.get() + 1);
-            if self.shared.is_counted.get() {
-                let micros = ended.duration_since(began).as_micros();
-                self.shared
-                    .micros
-                    .borrow_mut()
-                    .push(u32::try_from(micros).unwrap_or(u32::MAX));
-            }
-            // The next request begins where this one ended: nothing the generator does is left out.
-            began = ended;
+async fn work(mut sender: impl Sender, shared: Rc<Shared>) -> Result<()> {
+    let mut began = now();
+    let mut count = 0;
+    while !shared.is_over.get() {
+        count += 1;
+        sender.send(count).await?;
+        let ended = now();
+        shared.answered.set(shared.answered.get() + 1);
+        if shared.is_counted.get() {
+            let micros = ended.duration_since(began).as_micros();
+            let micros = u32::try_from(micros).unwrap_or(u32::MAX);
+            shared.micros.borrow_mut().push(micros);
         }
-        Ok(())
+        // The next request begins where this one ended: nothing the generator does is left out.
+        began = ended;
     }
-
-    async fn read(&mut self) -> Result<()> {
-        let item = &self.items[self.random.below(self.items.len())];
-        let expected = self.fixed.as_deref().unwrap_or(item);
-        self.client.read(&self.read_from, item, expected).await
-    }
-
-    async fn create(&mut self, count: u64) -> Result<()> {
-        let item = Item::new(format!("{}-{count}", self.name), self.random.next());
-        let expected = self.fixed.as_deref().unwrap_or(&item);
-        self.client.create(&self.write_to, &item, expected).await
-    }
+    Ok(())
 }

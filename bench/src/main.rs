@@ -1,4 +1,4 @@
-//! A closed-loop load generator: point reads and durable creates, next to a bare HTTP server.
+//! A closed-loop load generator: reads and durable writes, next to a bare HTTP server and a real mongod.
 //!
 //! Knows the wire and nothing of the server's inside; checks every answer, and stops at the first wrong one.
 
@@ -12,6 +12,7 @@ mod client;
 mod disk;
 mod item;
 mod load;
+mod mongo;
 mod process;
 mod report;
 mod run;

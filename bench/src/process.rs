@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 /// A server that is not ready by then never will be.
-const READY_SECONDS_MAX: u64 = 30;
+pub const READY_SECONDS_MAX: u64 = 30;
 /// Linux counts CPU time for user space in hundredths of a second, whatever the kernel's own tick.
 const TICK_MICROS: u64 = 10_000;
 /// How much of a failed server's log is shown.
@@ -24,25 +24,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a program and waits for its ready line; its standard error goes to the file `log`.
-    pub fn start(command: &mut Command, log: &Path) -> Result<Self> {
-        let errors =
-            File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-        let name = command.get_program().to_string_lossy().into_owned();
-        let child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(errors)
-            .spawn();
-        let mut child = child.with_context(|| format!("cannot start {name}"))?;
-        let output = child.stdout.take();
+    /// Starts a program and waits for its ready line, which has the address behind `word`; its standard error goes to
+    /// the file `log`.
+    pub fn start(command: &mut Command, word: &'static str, log: &Path) -> Result<Self> {
         // From here on the child is ended even if it never gets ready.
-        let mut server = Self {
-            child,
-            address: String::new(),
-        };
-        let output = output.context("no standard output")?;
-        match wait_ready(output) {
+        let mut server = Self::launch(command, String::new(), log)?;
+        let name = command.get_program().to_string_lossy();
+        let output = server.child.stdout.take().context("no standard output")?;
+        match wait_ready(output, word) {
             Some(address) => server.address = address,
             None => bail!(
                 "{name} printed no ready line (waited up to {READY_SECONDS_MAX} s); its log ends: {}",
@@ -50,6 +39,25 @@ impl Server {
             ),
         }
         Ok(server)
+    }
+
+    /// Starts a program that will listen at a known address, and does not wait for it.
+    pub fn launch(command: &mut Command, address: String, log: &Path) -> Result<Self> {
+        let errors =
+            File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn();
+        let name = command.get_program().to_string_lossy();
+        let child = child.with_context(|| format!("cannot start {name}"))?;
+        Ok(Self { child, address })
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     /// The process, for looking at its CPU time.
@@ -66,14 +74,14 @@ impl Drop for Server {
     }
 }
 
-/// The address in the line `ready nosql=HOST:PORT …`.
-fn wait_ready(output: ChildStdout) -> Option<String> {
+/// The address behind a word such as `nosql=` in the line `ready nosql=HOST:PORT …`.
+fn wait_ready(output: ChildStdout, word: &'static str) -> Option<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut lines = BufReader::new(output);
         let mut line = String::new();
         while matches!(lines.read_line(&mut line), Ok(length) if length > 0) {
-            if let Some(address) = ready_address(&line) {
+            if let Some(address) = ready_address(&line, word) {
                 let _unheard = sender.send(address);
             }
             line.clear();
@@ -84,17 +92,18 @@ fn wait_ready(output: ChildStdout) -> Option<String> {
         .ok()
 }
 
-fn ready_address(line: &str) -> Option<String> {
+fn ready_address(line: &str, wanted: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     if words.next() != Some("ready") {
         return None;
     }
     words
-        .find_map(|word| word.strip_prefix("nosql="))
+        .find_map(|word| word.strip_prefix(wanted))
         .map(str::to_owned)
 }
 
-fn tail(log: &Path) -> String {
+/// How a log ends.
+pub fn tail(log: &Path) -> String {
     let mut text = Vec::new();
     if let Ok(mut file) = File::open(log) {
         let _read = file.read_to_end(&mut text);
@@ -133,10 +142,10 @@ mod tests {
 
     #[test]
     fn the_ready_line_gives_the_address() {
-        assert_eq!(
-            ready_address("ready nosql=127.0.0.1:8081 mongo=off\n").as_deref(),
-            Some("127.0.0.1:8081")
-        );
-        assert_eq!(ready_address("getting ready nosql=x"), None);
+        let line = "ready nosql=127.0.0.1:8081 mongo=127.0.0.1:27017\n";
+        let address = |word| ready_address(line, word);
+        assert_eq!(address("nosql=").as_deref(), Some("127.0.0.1:8081"));
+        assert_eq!(address("mongo=").as_deref(), Some("127.0.0.1:27017"));
+        assert_eq!(ready_address("getting ready nosql=x", "nosql="), None);
     }
 }

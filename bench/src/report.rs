@@ -53,37 +53,36 @@ impl Row {
     }
 }
 
-const HEAD: &str = "\
-| load | connections | server | requests/s | of bare (least–most) | p50 ms | p99 ms | CPU µs/request | × bare | generator µs/request |
-|---|---:|---|---:|---:|---:|---:|---:|---:|---:|
-";
-
-/// A Markdown table; the rows of one load must follow their bare row.
-pub fn table(rows: &[Row]) -> String {
-    let mut text = HEAD.to_owned();
-    let mut bare: Option<&Row> = None;
+/// A Markdown table; the rows of one load must follow the row of the server they are compared with, which is `base`.
+pub fn table(rows: &[Row], base: &str) -> String {
+    let mut text = format!(
+        "| load | connections | server | requests/s | of {base} (least–most) | p50 ms | p99 ms | CPU µs/request | × {base} | generator µs/request |\n\
+         |---|---:|---|---:|---:|---:|---:|---:|---:|---:|\n"
+    );
+    let mut first: Option<&Row> = None;
     for row in rows {
-        if row.server == "bare" {
-            bare = Some(row);
+        if row.server == base {
+            first = Some(row);
         }
-        text.push_str(&line(row, bare));
+        text.push_str(&line(row, first));
     }
     text
 }
 
-fn line(row: &Row, bare: Option<&Row>) -> String {
-    let mut ratios = bare.map_or_else(Vec::new, |bare| ratios(&row.rates(), &bare.rates()));
+fn line(row: &Row, base: Option<&Row>) -> String {
+    let mut ratios = base.map_or_else(Vec::new, |base| ratios(&row.rates(), &base.rates()));
     let ratio = median(&mut ratios);
-    let spread = match (ratios.first(), ratios.last()) {
-        (Some(least), Some(most)) if row.server != "bare" => {
+    let spread = match (base, ratios.first(), ratios.last()) {
+        (None, ..) => "–".to_owned(),
+        (Some(base), Some(least), Some(most)) if row.server != base.server => {
             format!("{ratio:.2} ({least:.2}–{most:.2})")
         }
         _ => "1".to_owned(),
     };
     let cpu = row.server_cpu_micros();
     let times = cpu
-        .zip(bare.and_then(Row::server_cpu_micros))
-        .map(|(ours, bare)| ours / bare);
+        .zip(base.and_then(Row::server_cpu_micros))
+        .map(|(ours, base)| ours / base);
     let or_dash = |value: Option<f64>, digits: usize| {
         value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
     };
@@ -102,10 +101,10 @@ fn line(row: &Row, bare: Option<&Row>) -> String {
 }
 
 /// Round by round, so that a slow moment of the machine meets both alike.
-fn ratios(ours: &[f64], bare: &[f64]) -> Vec<f64> {
+fn ratios(ours: &[f64], base: &[f64]) -> Vec<f64> {
     ours.iter()
-        .zip(bare)
-        .map(|(ours, bare)| ours / bare.max(f64::MIN_POSITIVE))
+        .zip(base)
+        .map(|(ours, base)| ours / base.max(f64::MIN_POSITIVE))
         .collect()
 }
 
@@ -142,7 +141,7 @@ mod tests {
             row("lapsedb", [500, 1500, 1000], Some(0.02)),
             row("peer", [100, 200, 400], None),
         ];
-        let text = table(&rows);
+        let text = table(&rows, "bare");
         let lines: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(
             lines[0],
@@ -160,6 +159,13 @@ mod tests {
     }
 
     #[test]
+    fn without_anything_to_compare_with_there_is_no_ratio() {
+        let text = table(&[row("lapsedb", [2, 4, 6], Some(1.0))], "mongod");
+        assert!(text.lines().next().unwrap().contains("of mongod"));
+        assert!(text.contains("| lapsedb | 2 | – | 1.50 |"), "{text}");
+    }
+
+    #[test]
     fn nothing_measured_is_no_division_by_zero() {
         let empty = Row {
             load: "x",
@@ -167,6 +173,6 @@ mod tests {
             server: "bare".to_owned(),
             turns: Vec::new(),
         };
-        assert!(table(&[empty]).contains("| 0 |"));
+        assert!(table(&[empty], "bare").contains("| 0 |"));
     }
 }

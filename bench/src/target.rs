@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::args::Load;
 use crate::bare;
 use crate::client::Client;
-use crate::item::Item;
+use crate::item::{Item, Random};
+use crate::load::{Sender, Subject};
 use crate::process::{Server, cpu_time};
 
 /// Connections used to fill a container before the measurement.
@@ -20,15 +22,15 @@ pub struct Target {
     /// As the table calls it.
     pub name: String,
     /// Where it listens.
-    pub address: String,
+    address: String,
     /// What reads ask for.
-    pub items: Rc<Vec<Item>>,
+    items: Rc<Vec<Item>>,
     /// The container that is read, as a link.
-    pub read_from: Rc<str>,
+    read_from: Rc<str>,
     /// The container that is written, as a link.
-    pub write_to: Rc<str>,
+    write_to: Rc<str>,
     /// The bare server answers this item whatever was asked.
-    pub fixed: Option<Rc<Item>>,
+    fixed: Option<Rc<Item>>,
     database: String,
     process: Option<Server>,
     /// Removed when the run ends.
@@ -39,7 +41,11 @@ impl Target {
     /// Starts the bare server: this very program.
     pub fn bare(dir: &Path, items: &Rc<Vec<Item>>) -> Result<Self> {
         let program = std::env::current_exe().context("where is this program?")?;
-        let server = Server::start(Command::new(program).arg("bare"), &dir.join("bare.log"))?;
+        let server = Server::start(
+            Command::new(program).arg("bare"),
+            "nosql=",
+            &dir.join("bare.log"),
+        )?;
         let mut target = Self::new("bare", &server.address.clone(), items);
         target.process = Some(server);
         target.fixed = Some(Rc::new(bare::item()));
@@ -61,7 +67,7 @@ impl Target {
             "--log-level",
             "warn",
         ]);
-        let server = Server::start(&mut command, &dir.join("lapsedb.log"))?;
+        let server = Server::start(&mut command, "nosql=", &dir.join("lapsedb.log"))?;
         let mut target = Self::new("lapsedb", &server.address.clone(), items);
         target.process = Some(server);
         target.folder = Some(folder);
@@ -131,14 +137,6 @@ impl Target {
         Ok(())
     }
 
-    /// CPU time used so far; none for a peer.
-    pub fn cpu_time(&self) -> Result<Option<Duration>> {
-        self.process
-            .as_ref()
-            .map(|server| cpu_time(server.id()))
-            .transpose()
-    }
-
     /// Leaves a peer as it was found.
     pub async fn clear(&self) -> Result<()> {
         if self.process.is_some() {
@@ -148,6 +146,65 @@ impl Target {
             .await?
             .delete_database(&self.database)
             .await
+    }
+}
+
+impl Subject for Target {
+    type Load = Load;
+    type Sender = Worker;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn cpu_time(&self) -> Result<Option<Duration>> {
+        self.process
+            .as_ref()
+            .map(|server| cpu_time(server.id()))
+            .transpose()
+    }
+
+    async fn sender(&self, load: Load, turn_id: usize, number: usize) -> Result<Worker> {
+        Ok(Worker {
+            client: Client::connect(&self.address).await?,
+            load,
+            items: Rc::clone(&self.items),
+            read_from: Rc::clone(&self.read_from),
+            write_to: Rc::clone(&self.write_to),
+            fixed: self.fixed.clone(),
+            name: format!("t{turn_id}-{number}"),
+            random: Random::of_worker(turn_id, number),
+        })
+    }
+}
+
+/// A connection, and what it sends.
+pub struct Worker {
+    client: Client,
+    load: Load,
+    items: Rc<Vec<Item>>,
+    read_from: Rc<str>,
+    write_to: Rc<str>,
+    fixed: Option<Rc<Item>>,
+    /// Part of the ids this worker creates.
+    name: String,
+    random: Random,
+}
+
+impl Sender for Worker {
+    async fn send(&mut self, count: u64) -> Result<()> {
+        match self.load {
+            Load::Reads => {
+                let item = &self.items[self.random.below(self.items.len())];
+                let expected = self.fixed.as_deref().unwrap_or(item);
+                self.client.read(&self.read_from, item, expected).await
+            }
+            Load::Creates => {
+                let item = Item::new(format!("{}-{count}", self.name), self.random.next());
+                let expected = self.fixed.as_deref().unwrap_or(&item);
+                self.client.create(&self.write_to, &item, expected).await
+            }
+        }
     }
 }
 
