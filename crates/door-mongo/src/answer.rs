@@ -1,10 +1,12 @@
 //! Replies as bytes: what a command says, then what every reply says.
 
 use lapsedb_service::cursors::Batch;
+use lapsedb_service::documents::Namespace;
 use lapsedb_value::bson::{kind, write_document};
 use lapsedb_value::{Object, Value};
 
 use crate::door::Door;
+use crate::wire::REPLY_ROOM;
 
 /// What a command answers.
 pub(crate) enum Answer {
@@ -49,53 +51,73 @@ impl Answer {
         }
     }
 
-    /// The whole reply of a command that succeeded.
+    /// The whole reply of a command, with room for what the wire puts before it.
     pub(crate) fn encode(self, door: &Door) -> Vec<u8> {
         match self {
-            Answer::Plain(mut document) => {
+            Answer::Plain(document) => {
+                let mut out = with_room(REPLY_BYTES);
+                let whole = open_with(&document, &mut out);
                 if !document.contains_key("ok") {
-                    document.push("ok", Value::Double(1.0));
+                    push_ok(&mut out);
                 }
-                push_times(door, &mut document);
-                encode(&document)
+                push_times(door, &mut out);
+                close(whole, &mut out);
+                out
             }
             Answer::Cursor { field, batch } => cursor(door, field, &batch),
         }
     }
+}
 
-    /// The whole reply of a command that failed.
-    pub(crate) fn encode_failed(self, door: &Door) -> Vec<u8> {
-        self.encode(door)
-    }
+/// Bytes that most replies fit in, batches apart.
+const REPLY_BYTES: usize = 512;
+
+/// Bytes with room in front.
+fn with_room(bytes: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(REPLY_ROOM + bytes);
+    out.resize(REPLY_ROOM, 0);
+    out
+}
+
+/// A document as BSON, with room for what the wire puts before it.
+pub(crate) fn encode_reply(document: &Object) -> Vec<u8> {
+    let mut out = with_room(REPLY_BYTES);
+    write_document(document, &mut out);
+    out
 }
 
 /// A document as BSON.
 pub(crate) fn encode(document: &Object) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(512);
+    let mut bytes = Vec::with_capacity(256);
     write_document(document, &mut bytes);
     bytes
 }
 
+/// What every reply that tells of no failure says.
+fn push_ok(out: &mut Vec<u8>) {
+    push_name(kind::DOUBLE, "ok", out);
+    out.extend_from_slice(&1f64.to_le_bytes());
+}
+
 /// What every reply says: how far time has come.
-fn push_times(door: &Door, document: &mut Object) {
+fn push_times(door: &Door, out: &mut Vec<u8>) {
     let stamp = door
         .service
         .documents_state()
         .stamp(door.service.clock().now());
-    let mut signature = Object::with_capacity(2);
-    signature.push(
-        "hash",
-        Value::Binary {
-            subtype: 0,
-            bytes: vec![0; 20],
-        },
-    );
-    signature.push("keyId", Value::Int64(0));
-    let mut time = Object::with_capacity(2);
-    time.push("clusterTime", Value::Timestamp(stamp));
-    time.push("signature", Value::Object(signature));
-    document.push("$clusterTime", Value::Object(time));
-    document.push("operationTime", Value::Timestamp(stamp));
+    let time = open_member(kind::DOCUMENT, "$clusterTime", out);
+    push_name(kind::TIMESTAMP, "clusterTime", out);
+    out.extend_from_slice(&stamp.to_le_bytes());
+    let signature = open_member(kind::DOCUMENT, "signature", out);
+    push_name(kind::BINARY, "hash", out);
+    // Twenty bytes of the general kind.
+    out.extend_from_slice(&20i32.to_le_bytes());
+    out.extend_from_slice(&[0; 21]);
+    push_long("keyId", 0, out);
+    close(signature, out);
+    close(time, out);
+    push_name(kind::TIMESTAMP, "operationTime", out);
+    out.extend_from_slice(&stamp.to_le_bytes());
 }
 
 /// A reply with a batch: its documents are copied as they are.
@@ -105,37 +127,70 @@ fn cursor(door: &Door, field: &str, batch: &Batch) -> Vec<u8> {
         .iter()
         .map(|document| document.len() + 8)
         .sum();
-    let mut out = Vec::with_capacity(bytes + 512);
+    let mut out = with_room(bytes + REPLY_BYTES);
     let whole = open(&mut out);
     let inner = open_member(kind::DOCUMENT, "cursor", &mut out);
     let list = open_member(kind::ARRAY, field, &mut out);
     for (at, document) in batch.documents.iter().enumerate() {
         out.push(kind::DOCUMENT);
-        out.extend_from_slice(at.to_string().as_bytes());
+        push_number(at, &mut out);
         out.push(0);
         out.extend_from_slice(document);
     }
     close(list, &mut out);
-    let mut rest = Object::with_capacity(3);
     if let Some(token) = &batch.resume_token {
-        rest.push("postBatchResumeToken", Value::Object(token.clone()));
+        push_name(kind::DOCUMENT, "postBatchResumeToken", &mut out);
+        write_document(token, &mut out);
     }
-    rest.push("id", Value::Int64(batch.cursor));
-    rest.push("ns", batch.namespace.to_string());
-    members(&rest, &mut out);
+    push_long("id", batch.cursor, &mut out);
+    push_name(kind::STRING, "ns", &mut out);
+    let Namespace {
+        database,
+        collection,
+    } = &batch.namespace;
+    let length = i32::try_from(database.len() + collection.len() + 2).unwrap_or(i32::MAX);
+    out.extend_from_slice(&length.to_le_bytes());
+    for part in [database.as_str(), ".", collection, "\0"] {
+        out.extend_from_slice(part.as_bytes());
+    }
     close(inner, &mut out);
-    let mut rest = Object::with_capacity(3);
-    rest.push("ok", Value::Double(1.0));
-    push_times(door, &mut rest);
-    members(&rest, &mut out);
+    push_ok(&mut out);
+    push_times(door, &mut out);
     close(whole, &mut out);
     out
 }
 
-/// Appends the members of a document without its length and its end.
-fn members(document: &Object, out: &mut Vec<u8>) {
-    let bytes = encode(document);
-    out.extend_from_slice(bytes.get(4..bytes.len() - 1).unwrap_or_default());
+/// Appends a number in decimal digits: the name of an array's element.
+fn push_number(number: usize, out: &mut Vec<u8>) {
+    let begin = out.len();
+    let mut rest = number;
+    loop {
+        out.push(b'0' + u8::try_from(rest % 10).unwrap_or(0));
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out[begin..].reverse();
+}
+
+/// Begins a document with these members; it can go on with others.
+fn open_with(document: &Object, out: &mut Vec<u8>) -> usize {
+    let begin = out.len();
+    write_document(document, out);
+    out.pop();
+    begin
+}
+
+fn push_long(name: &str, number: i64, out: &mut Vec<u8>) {
+    push_name(kind::INT64, name, out);
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+fn push_name(kind: u8, name: &str, out: &mut Vec<u8>) {
+    out.push(kind);
+    out.extend_from_slice(name.as_bytes());
+    out.push(0);
 }
 
 /// Leaves room for a length that is known only later.
@@ -146,9 +201,7 @@ fn open(out: &mut Vec<u8>) -> usize {
 }
 
 fn open_member(kind: u8, name: &str, out: &mut Vec<u8>) -> usize {
-    out.push(kind);
-    out.extend_from_slice(name.as_bytes());
-    out.push(0);
+    push_name(kind, name, out);
     open(out)
 }
 

@@ -95,6 +95,7 @@ pub(crate) enum Form {
 pub(crate) struct Answered {
     pub(crate) command: &'static str,
     pub(crate) code: Option<i32>,
+    /// Its bytes, with room before them for what the wire puts there.
     pub(crate) document: Vec<u8>,
     pub(crate) form: Form,
 }
@@ -146,7 +147,7 @@ pub(crate) async fn run_old(
         return Answered {
             command: "other",
             code: Some(codes::OLD_QUERY_REMOVED),
-            document: answer::encode(&document),
+            document: answer::encode_reply(&document),
             form: Form::Old { failed: true },
         };
     };
@@ -363,7 +364,7 @@ fn failed(door: &Door, command: &'static str, fault: &Fault, form: Form) -> Answ
     Answered {
         command,
         code: Some(code),
-        document: Answer::Plain(document).encode_failed(door),
+        document: Answer::Plain(document).encode(door),
         form,
     }
 }

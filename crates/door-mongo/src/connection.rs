@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bytes::{Buf, BytesMut};
 use lapsedb_service::Clock;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -15,6 +16,13 @@ use crate::wire::{self, HEADER_BYTES, Header, Incoming, MESSAGE_BYTES_MAX, Messa
 
 /// Bytes of a message before its sender has logged in, where that is asked.
 const MESSAGE_BYTES_MAX_BEFORE_LOGIN: usize = 16 * 1024;
+
+/// Room that is made for what comes: most messages fit, and come with one read.
+const INBOX_STEP_BYTES: usize = 4 * 1024;
+/// The same for a long message.
+const INBOX_STEP_BYTES_MAX: usize = 256 * 1024;
+/// Memory an idle connection keeps for its next message.
+const INBOX_BYTES_KEPT: usize = 64 * 1024;
 
 /// The two ends of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +96,10 @@ impl Door {
             closing: false,
         };
         let mut stop = std::pin::pin!(stop);
+        let mut inbox = BytesMut::new();
         while !connection.closing {
             let ended = tokio::select! {
-                message = receive(&mut stream, self, &connection) => match message {
+                message = receive(&mut stream, &mut inbox, self, &connection) => match message {
                     Ok(message) => self.answer(&mut stream, &mut connection, message).await,
                     Err(end) => Err(end),
                 },
@@ -143,10 +152,10 @@ impl Door {
                 incoming.request_id,
                 self.reply_id(),
                 incoming.compressor,
-                &document,
+                document,
             ),
             call::Form::Old { failed } => {
-                wire::old_reply(incoming.request_id, self.reply_id(), failed, &document)
+                wire::old_reply(incoming.request_id, self.reply_id(), failed, document)
             }
         };
         stream.write_all(&bytes).await?;
@@ -155,21 +164,42 @@ impl Door {
     }
 }
 
-/// The next message.
+/// The next message. What came with it beyond its end stays in the inbox.
 async fn receive(
     stream: &mut (impl AsyncRead + Unpin),
+    inbox: &mut BytesMut,
     door: &Door,
     connection: &Connection,
 ) -> Result<Incoming, End> {
-    let mut header = [0; HEADER_BYTES];
-    stream.read_exact(&mut header).await?;
-    let header = Header::read(&header, connection.message_bytes_max(door))?;
-    // What is claimed is within the limit, but memory is taken only as bytes come.
-    let mut payload = Vec::with_capacity(header.payload_bytes.min(64 * 1024));
-    let claimed = u64::try_from(header.payload_bytes).unwrap_or(u64::MAX);
-    let came = stream.take(claimed).read_to_end(&mut payload).await?;
-    if came < header.payload_bytes {
+    fill(stream, inbox, HEADER_BYTES).await?;
+    let Some((header, _)) = inbox.split_first_chunk::<HEADER_BYTES>() else {
         return Err(End::Done);
+    };
+    let header = Header::read(header, connection.message_bytes_max(door))?;
+    let whole = HEADER_BYTES + header.payload_bytes;
+    fill(stream, inbox, whole).await?;
+    let payload = inbox.get(HEADER_BYTES..whole).unwrap_or_default();
+    let incoming = wire::read(&header, payload)?;
+    inbox.advance(whole);
+    if inbox.is_empty() && inbox.capacity() > INBOX_BYTES_KEPT {
+        // One large message must not cost its memory for as long as the connection lives.
+        *inbox = BytesMut::new();
     }
-    Ok(wire::read(&header, &payload)?)
+    Ok(incoming)
+}
+
+/// Reads until so many bytes are there. Memory is taken only as bytes come, whatever was claimed.
+async fn fill(
+    stream: &mut (impl AsyncRead + Unpin),
+    inbox: &mut BytesMut,
+    wanted: usize,
+) -> Result<(), End> {
+    while inbox.len() < wanted {
+        let lacking = wanted - inbox.len();
+        inbox.reserve(lacking.clamp(INBOX_STEP_BYTES, INBOX_STEP_BYTES_MAX));
+        if stream.read_buf(inbox).await? == 0 {
+            return Err(End::Done);
+        }
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lapsedb_service::documents::Fault;
 use lapsedb_service::sessions::Asked;
-use lapsedb_value::{Object, Value};
+use lapsedb_value::{Object, Str, Value};
 
 use crate::codes;
 use crate::fields::whole;
@@ -39,10 +39,32 @@ pub(crate) struct Generic {
 
 impl Generic {
     /// Takes them out of a command.
-    pub(crate) fn take(body: &mut Object) -> Result<Generic, Fault> {
-        for name in WITHOUT_EFFECT {
-            body.remove(name);
-        }
+    pub(crate) fn take(command: &mut Object) -> Result<Generic, Fault> {
+        let mut own = Object::with_capacity(4);
+        let apart = |(name, value): (Str, Value)| match name.as_str() {
+            "maxTimeMS"
+            | "lsid"
+            | "txnNumber"
+            | "startTransaction"
+            | "autocommit"
+            | "stmtId"
+            | "stmtIds"
+            | "readConcern"
+            | "writeConcern"
+            | "apiVersion"
+            | "apiStrict"
+            | "apiDeprecationErrors" => {
+                own.push(name, value);
+                None
+            }
+            other if WITHOUT_EFFECT.contains(&other) => None,
+            _ => Some((name, value)),
+        };
+        *command = std::mem::take(command)
+            .into_iter()
+            .filter_map(apart)
+            .collect();
+        let body = &mut own;
         let mut generic = Generic {
             max_time: max_time(body.remove("maxTimeMS"))?,
             session: session(body)?,
@@ -61,6 +83,10 @@ impl Generic {
             }
         };
         take_api(body, &mut generic)?;
+        // What came twice is nobody's.
+        for (name, value) in own {
+            command.push(name, value);
+        }
         Ok(generic)
     }
 }

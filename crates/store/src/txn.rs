@@ -5,6 +5,7 @@
 //! If not, the verb runs again. Later operations of one transaction see what earlier ones wrote.
 
 mod events;
+mod slots;
 mod together;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::partition_key::PartitionKey;
 use crate::settled::{self, Ledger};
 use crate::view::View;
 use events::{Change, Pending};
+use slots::Slots;
 
 /// How many records one transaction may write: an ordinal has room for so many.
 pub const TXN_WRITES_MAX: usize = 1000;
@@ -74,7 +76,7 @@ pub struct Txn<'a> {
     view: &'a View,
     collection: Arc<Collection>,
     lens: Lens,
-    slots: Vec<Slot>,
+    slots: Slots,
     batch: Batch,
     ends: Expiry,
     writes: u16,
@@ -177,7 +179,7 @@ impl<'a> Txn<'a> {
             view,
             lens: view.lens(collection),
             collection: Arc::clone(collection),
-            slots: Vec::new(),
+            slots: Slots::default(),
             batch,
             ends: Expiry::Never,
             writes: 0,
@@ -337,8 +339,9 @@ impl<'a> Txn<'a> {
         if let Expiry::At(end) = self.ends {
             self.batch.not_after(end.0);
         }
-        let mut staged = Vec::with_capacity(self.slots.len());
-        for slot in std::mem::take(&mut self.slots) {
+        let slots = std::mem::take(&mut self.slots).into_all();
+        let mut staged = Vec::with_capacity(slots.len());
+        for slot in slots {
             staged.extend(self.stage(slot).await?);
         }
         // All removals come before all puts: one record may take over a unique value that another gives up.
@@ -402,7 +405,7 @@ impl<'a> Txn<'a> {
 
     /// The slot of a key; reads the record on the first touch and makes the commit depend on what was read.
     async fn slot(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<usize> {
-        if let Some(found) = self.slots.iter().position(|slot| slot.key == *key) {
+        if let Some(found) = self.slots.find(key) {
             return Ok(found);
         }
         let bytes = self.view.snapshot.get(Space::Items, key.as_bytes()).await?;
@@ -431,14 +434,13 @@ impl<'a> Txn<'a> {
                 })
             }
         };
-        self.slots.push(Slot {
+        Ok(self.slots.push(Slot {
             key: key.clone(),
             partition: partition.clone(),
             before,
             after: After::Same,
             order: 0,
-        });
-        Ok(self.slots.len() - 1)
+        }))
     }
 
     /// Refuses values that another living item holds, and makes the commit depend on that.
@@ -493,9 +495,8 @@ impl<'a> Txn<'a> {
 
     /// Whether the holder of a unique value is the item being written, or one this transaction removes or rewrites.
     fn gives_up(&self, own: usize, holder: &ItemKey) -> bool {
-        self.slots.iter().enumerate().any(|(at, slot)| {
-            slot.key == *holder
-                && (at == own || matches!(slot.after, After::Put { .. } | After::Gone))
+        self.slots.find(holder).is_some_and(|at| {
+            at == own || matches!(self.slots[at].after, After::Put { .. } | After::Gone)
         })
     }
 

@@ -17,7 +17,7 @@ mod write;
 use std::fmt;
 
 pub use find::{Raw, find};
-pub use read::read_document;
+pub use read::{read_document, read_members};
 pub use transcode::json_members;
 pub use types::{type_alias, type_by_alias, type_name, type_number};
 pub use write::write_document;

@@ -60,11 +60,18 @@ impl Header {
 /// A header and what follows it, as one piece.
 pub(super) fn whole(id: i32, response_to: i32, op_code: i32, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
-    // Replies are bounded far below what the number holds.
-    let length = i32::try_from(HEADER_BYTES + body.len()).unwrap_or(i32::MAX);
-    for number in [length, id, response_to, op_code] {
-        bytes.extend_from_slice(&number.to_le_bytes());
-    }
+    bytes.resize(HEADER_BYTES, 0);
     bytes.extend_from_slice(body);
+    fill(id, response_to, op_code, &mut bytes);
     bytes
+}
+
+/// Writes the header of a message into the room before it.
+pub(super) fn fill(id: i32, response_to: i32, op_code: i32, message: &mut [u8]) {
+    // Replies are bounded far below what the number holds.
+    let length = i32::try_from(message.len()).unwrap_or(i32::MAX);
+    let numbers = [length, id, response_to, op_code];
+    for (place, number) in message.chunks_exact_mut(4).zip(numbers) {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
 }

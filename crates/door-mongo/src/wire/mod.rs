@@ -92,29 +92,35 @@ fn message(
     }
 }
 
-/// A whole reply to a command, ready to be written at once.
+/// Bytes before a reply's document: a header, no flags, and the kind of the only section, which is zero.
+pub const REPLY_ROOM: usize = HEADER_BYTES + 5;
+
+/// A whole reply to a command, ready to be written at once. Before the document there is room for what the wire puts there.
 #[must_use]
 pub fn reply(
     request_id: i32,
     reply_id: i32,
     compressor: Option<Compressor>,
-    document: &[u8],
+    mut document: Vec<u8>,
 ) -> Vec<u8> {
-    let mut body = Vec::with_capacity(5 + document.len());
-    op_msg::write(document, &mut body);
-    let (op_code, body) = match compressor {
-        None => (OP_MSG, body),
-        Some(compressor) => (
-            OP_COMPRESSED,
-            op_compressed::write(OP_MSG, compressor, &body),
-        ),
-    };
-    frame::whole(reply_id, request_id, op_code, &body)
+    debug_assert!(document.iter().take(REPLY_ROOM).all(|byte| *byte == 0));
+    match compressor {
+        None => {
+            frame::fill(reply_id, request_id, OP_MSG, &mut document);
+            document
+        }
+        Some(compressor) => {
+            let body = document.get(HEADER_BYTES..).unwrap_or_default();
+            let packed = op_compressed::write(OP_MSG, compressor, body);
+            frame::whole(reply_id, request_id, OP_COMPRESSED, &packed)
+        }
+    }
 }
 
-/// A whole reply to an old query.
+/// A whole reply to an old query, from a document with the same room before it.
 #[must_use]
-pub fn old_reply(request_id: i32, reply_id: i32, failed: bool, document: &[u8]) -> Vec<u8> {
+pub fn old_reply(request_id: i32, reply_id: i32, failed: bool, document: Vec<u8>) -> Vec<u8> {
+    let document = document.get(REPLY_ROOM..).unwrap_or_default();
     let mut body = Vec::with_capacity(20 + document.len());
     op_query::write(failed, document, &mut body);
     frame::whole(reply_id, request_id, OP_REPLY, &body)

@@ -110,10 +110,3 @@ fn sequence(rest: &mut &[u8]) -> Result<(String, Vec<Object>), Malformed> {
     }
     Ok((name, documents))
 }
-
-/// Appends a reply: no flags, one document.
-pub(super) fn write(document: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&0u32.to_le_bytes());
-    out.push(KIND_BODY);
-    out.extend_from_slice(document);
-}

@@ -184,3 +184,23 @@ fn removed_operations_are_refused() {
         );
     }
 }
+
+#[test]
+fn a_reply_is_put_into_the_room_before_its_document() {
+    let (_, document) = document(&[("ok", Value::Double(1.0))]);
+    let with_room = [&[0; REPLY_ROOM], document.as_slice()].concat();
+    let plain = reply(7, 9, None, with_room.clone());
+    let head = Header::read(plain.first_chunk().unwrap(), MESSAGE_BYTES_MAX).unwrap();
+    assert_eq!(
+        (head.request_id, head.response_to, head.op_code),
+        (9, 7, OP_MSG)
+    );
+    assert_eq!(head.payload_bytes, 5 + document.len());
+    assert_eq!(plain[HEADER_BYTES..REPLY_ROOM], [0; 5]);
+    assert_eq!(plain[REPLY_ROOM..], document);
+    let packed = reply(7, 9, Some(Compressor::Zlib), with_room.clone());
+    let (op_code, _, inner) = op_compressed::read(&packed[HEADER_BYTES..]).unwrap();
+    assert_eq!((op_code, &inner[5..]), (OP_MSG, document.as_slice()));
+    let old = old_reply(7, 9, false, with_room);
+    assert_eq!(old[HEADER_BYTES + 20..], document);
+}

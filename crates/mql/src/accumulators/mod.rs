@@ -1,7 +1,7 @@
 //! Accumulators: what `$group`, `$bucket` and windows gather from many documents.
 
 use lapsedb_value::decimal128::Decimal128;
-use lapsedb_value::{Object, Value};
+use lapsedb_value::{Object, Str, Value};
 
 use crate::expressions::form::is_nullish;
 use crate::expressions::numeric::{Num, decimal};
@@ -119,6 +119,18 @@ pub fn accumulator_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Gather {
+    /// Adds the names of the outermost members that it looks at; false, if it may look at all of them.
+    pub(crate) fn fields(&self, names: &mut Vec<Str>) -> bool {
+        match &self.argument {
+            Argument::Value(value) => value.fields(names),
+            Argument::Sorted { by, output } => {
+                let first = |path: &str| Str::new(path.split('.').next().unwrap_or(path));
+                names.extend(by.fields().map(|(path, _)| first(path)));
+                output.fields(names)
+            }
+        }
+    }
+
     /// Reads `{$sum: …}`.
     pub(crate) fn parse(field: &str, spec: &Value, names: &Names) -> Result<Gather> {
         let Some(object) = spec.as_object() else {

@@ -16,6 +16,7 @@ mod comparison;
 mod conditional;
 mod data;
 pub(crate) mod date;
+mod fields;
 pub(crate) mod form;
 pub(crate) mod numeric;
 mod object;

@@ -75,6 +75,20 @@ impl Path {
         Ok(Path { base, steps })
     }
 
+    /// Adds the name of the outermost member that it reads; false, if it reads the whole document.
+    pub(crate) fn fields(&self, names: &mut Vec<Str>) -> bool {
+        match (&self.base, self.steps.first()) {
+            (Base::Current | Base::Root, None) => false,
+            (Base::Current | Base::Root, Some(first)) => {
+                if !names.contains(first) {
+                    names.push(first.clone());
+                }
+                true
+            }
+            (Base::Now | Base::ClusterTime | Base::Remove | Base::Variable(_), _) => true,
+        }
+    }
+
     /// What is there; the absence of a value if nothing is. Arrays on the way yield an array of what their objects have.
     pub(crate) fn get<'s>(&self, scope: &Scope<'s>) -> Result<Cow<'s, Value>> {
         let start = match &self.base {

@@ -105,6 +105,18 @@ impl Filter {
         }
     }
 
+    /// The value that `_id` must equal, if the filter says that and nothing else: a document with this `_id` matches.
+    pub fn id_alone(&self) -> Option<&Value> {
+        match &self.root {
+            Node::Field {
+                path,
+                test: Test::Compare(compare),
+            } if path.text() == "_id" && is_plain_equality(compare) => Some(&compare.value),
+            Node::And(parts) if parts.len() == 1 => self.id_equality(),
+            _ => None,
+        }
+    }
+
     /// The value that `_id` must equal, if the filter says so and leaves no choice.
     pub fn id_equality(&self) -> Option<&Value> {
         let mut parts = vec![&self.root];

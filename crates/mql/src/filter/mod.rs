@@ -2,6 +2,7 @@
 
 mod bounds;
 mod equalities;
+mod fields;
 pub mod geo;
 pub(crate) mod node;
 mod normalize;

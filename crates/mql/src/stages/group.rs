@@ -80,6 +80,17 @@ pub(super) fn parse_field(name: &str, value: &Value, names: &Names) -> Result<Ga
     Gather::parse(name, value, names)
 }
 
+impl Group {
+    /// Adds the names of the outermost members that it looks at; false, if it may look at all of them.
+    pub(super) fn fields(&self, names: &mut Vec<Str>) -> bool {
+        let id = match &self.id {
+            Id::Value(expr) => expr.fields(names),
+            Id::Parts(parts) => parts.iter().all(|(_, part)| part.fields(names)),
+        };
+        id && self.fields.iter().all(|(_, gather)| gather.fields(names))
+    }
+}
+
 impl Id {
     fn of(&self, scope: &Scope<'_>) -> Result<Value> {
         match self {

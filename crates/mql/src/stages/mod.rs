@@ -17,6 +17,7 @@ mod count;
 mod densify;
 mod documents;
 mod facet;
+mod fields;
 mod fill;
 mod geo_near;
 mod graph_lookup;

@@ -48,6 +48,10 @@ impl Pipeline {
         })
     }
 
+    pub(super) fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
     /// What the service reads instead of the collection, if it is not the collection.
     pub fn source(&self) -> Option<&Source> {
         match self.stages.first() {

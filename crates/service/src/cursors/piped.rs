@@ -8,15 +8,22 @@ use crate::charge::{self, QueryWork};
 use crate::cursors::{Room, encoded};
 use crate::documents::fault::Result;
 use crate::documents::foreign::Others;
-use crate::documents::{Look, Walk, Work, is_enough, running};
+use crate::documents::{Look, Needed, Walk, Work, is_enough, running};
 
 /// Documents that pass the stages at once at most.
 const STEP_ROWS: usize = 256;
+
+/// Documents that are only counted pass the stages so many at once.
+const STEP_BLANKS: u64 = 4096;
 
 /// A pipeline at work.
 pub(crate) struct Piped {
     pub(crate) walk: Walk,
     pub(crate) runner: Runner,
+    /// What it looks at in the documents of its collection.
+    pub(crate) needed: Needed,
+    /// How many documents stand for those of the collection, because only their number matters.
+    pub(crate) counted: u64,
     /// Documents that come from no collection.
     pub(crate) given: Vec<Object>,
     pub(crate) finished: bool,
@@ -69,11 +76,14 @@ impl Piped {
         let mut loaded = QueryWork::default();
         for row in self.walk.next(look, rows).await? {
             loaded.loaded_bytes += row.body.len();
-            documents.push(row.document()?);
+            documents.push(self.needed.read(&row.body)?);
         }
+        let blank = self.counted.min(STEP_BLANKS);
+        self.counted -= blank;
+        documents.extend((0..blank).map(|_| Object::new()));
         others.spend(charge::query(loaded));
         let flow = self.runner.push(documents, others).await.map_err(running)?;
-        if self.walk.ended() || is_enough(flow) {
+        if (self.walk.ended() && self.counted == 0) || is_enough(flow) {
             self.finished = true;
             self.runner.finish(others).await.map_err(running)?;
         }

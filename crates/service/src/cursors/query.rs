@@ -1,12 +1,13 @@
 //! Documents as they are found: filtered, projected, counted off.
 
 use bytes::Bytes;
-use lapsedb_value::{Object, bson};
+use lapsedb_value::{Object, bson, order};
 
 use crate::charge::{self, QueryWork};
 use crate::cursors::Room;
 use crate::documents::fault::Result;
-use crate::documents::{Look, Walk, Work};
+use crate::documents::id::ID;
+use crate::documents::{Look, Needed, Walk, Work};
 
 /// Documents looked at in one step when most may not match.
 const STEP_ROWS: usize = 256;
@@ -15,6 +16,8 @@ const STEP_ROWS: usize = 256;
 pub(crate) struct Query {
     pub(crate) walk: Walk,
     pub(crate) filter: crate::documents::language::Filter,
+    /// What the filter looks at.
+    pub(crate) needed: Needed,
     pub(crate) projection: Option<crate::documents::language::Projection>,
     /// How many are still passed over.
     pub(crate) skip: u64,
@@ -83,13 +86,28 @@ impl Query {
         if self.filter.is_everything() && self.projection.is_none() {
             return Ok(Some(row.body.clone()));
         }
+        if self.projection.is_none() && self.has_its_id(row)? {
+            return Ok(Some(row.body.clone()));
+        }
+        let Some(projection) = &self.projection else {
+            let matches = self.filter.matches(&self.needed.read(&row.body)?)?;
+            return Ok(matches.then(|| row.body.clone()));
+        };
         let document = row.document()?;
         let Some(position) = self.filter.match_with_position(&document)? else {
             return Ok(None);
         };
-        match &self.projection {
-            None => Ok(Some(row.body.clone())),
-            Some(projection) => Ok(Some(encoded(&projection.apply(document, position, None)?))),
+        Ok(Some(encoded(&projection.apply(document, position, None)?)))
+    }
+
+    /// Whether the filter asks for one `_id` and nothing else, and this document has it: then nothing more is read of it.
+    fn has_its_id(&self, row: &crate::documents::Row) -> Result<bool> {
+        let Some(wanted) = self.filter.id_alone() else {
+            return Ok(false);
+        };
+        match bson::find(&row.body, &[ID])? {
+            Some(own) => Ok(order::equal_bson(&own.to_value()?, wanted)),
+            None => Ok(false),
         }
     }
 }

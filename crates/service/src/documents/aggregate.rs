@@ -11,6 +11,7 @@ use crate::documents::foreign::Others;
 use crate::documents::language::Terms;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::needed::Needed;
 use crate::documents::pour::{merge, replace_by};
 use crate::documents::stats::stage_stats;
 use crate::documents::walk::{Source, Walk};
@@ -102,8 +103,19 @@ async fn start(
             ));
         }
     };
+    let needed = Needed::by_pipeline(pipeline);
+    let (source, counted) = match (source, &look.collection) {
+        // The calendar knows how many there are; what a transaction has changed it does not know.
+        (Source::Everything, Some(collection)) if needed.is_nothing() && look.overlay.is_none() => {
+            let living = look.view.count(collection).await?;
+            (Source::Ids(Vec::new()), living)
+        }
+        (source, _) => (source, 0),
+    };
     Ok(Piped {
         walk: Walk::new(source),
+        needed,
+        counted,
         runner: Runner::new(pipeline),
         given,
         finished: false,

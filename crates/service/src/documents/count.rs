@@ -7,6 +7,7 @@ use crate::documents::fault::Result;
 use crate::documents::language::Terms;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::needed::Needed;
 use crate::documents::work::Work;
 
 /// Documents looked at between two looks at the clock.
@@ -46,12 +47,13 @@ pub async fn count(work: &mut Work, namespace: &Namespace, count: &Count) -> Res
             limit => count.skip.saturating_add(limit),
         };
         let mut loaded = QueryWork::default();
+        let needed = Needed::by(&filter);
         let mut walk = language.walk(&look, &filter).await?;
         while !walk.ended() && found < enough {
             work.in_time()?;
             for row in walk.next(&look, STEP_ROWS).await? {
                 loaded.loaded_bytes += row.body.len();
-                found += u64::from(filter.matches(&row.document()?)?);
+                found += u64::from(filter.matches(&needed.read(&row.body)?)?);
             }
         }
         look.spend(&work.ctx, charge::query(loaded));

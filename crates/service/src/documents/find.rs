@@ -1,15 +1,16 @@
 //! Reads documents.
 
-use lapsedb_value::Object;
+use lapsedb_value::{Object, Value};
 
 use crate::charge::{self, QueryWork};
 use crate::cursors::{self, Batch, Feed, Held, HeldDocument, Keep, Query, Room, encoded};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::language::{Sort, Terms};
+use crate::documents::language::{Match, Sort, Terms};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
+use crate::documents::{Needed, Row};
 
 /// Documents looked at between two looks at the clock.
 const STEP_ROWS: usize = 256;
@@ -49,6 +50,7 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
     let look = Look::fresh(work, namespace).await?;
     let query = Query {
         walk: language.walk(&look, &filter).await?,
+        needed: Needed::by(&filter),
         filter,
         projection,
         skip: find.skip,
@@ -72,38 +74,57 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
 
 /// Bytes of documents that are put in order in memory at most.
 const SORT_BYTES_MAX: usize = 100 * 1024 * 1024;
+/// Documents that are found before those too many are dropped for the first time.
+const SORT_ROWS_MIN: usize = 1024;
 
-/// All that a query finds, in order.
+/// A document that was found, and what it is ordered by.
+struct Found {
+    key: Vec<Value>,
+    row: Row,
+    position: Match,
+}
+
+/// All that a query finds, in order; with a limit, only so many are held.
 async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> Result<Held> {
-    let mut found = Vec::new();
+    let needed = Needed::by(&query.filter).and_by(sort);
+    let skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
+    let limit = usize::try_from(query.left).unwrap_or(usize::MAX);
+    let wanted = skip.saturating_add(limit);
+    let mut found: Vec<Found> = Vec::new();
     let (mut bytes, mut loaded) = (0, QueryWork::default());
     while !query.walk.ended() {
         work.in_time()?;
         for row in query.walk.next(look, STEP_ROWS).await? {
             loaded.loaded_bytes += row.body.len();
-            let document = row.document()?;
+            let document = needed.read(&row.body)?;
             let Some(position) = query.filter.match_with_position(&document)? else {
                 continue;
             };
             bytes += row.body.len();
-            if bytes > SORT_BYTES_MAX {
-                return Err(Fault::new(
-                    code::MEMORY_LIMIT,
-                    format!("Sort exceeded memory limit of {SORT_BYTES_MAX} bytes"),
-                ));
-            }
-            found.push((sort.key(&document)?, row, document, position));
+            let key = sort.key(&document)?;
+            found.push(Found { key, row, position });
+        }
+        // Only the first ones are ever given, so the others go as soon as they are many.
+        if found.len() >= wanted.saturating_mul(2).max(SORT_ROWS_MIN) {
+            put_in_order(&mut found, sort, wanted);
+            bytes = found.iter().map(|found| found.row.body.len()).sum();
+        }
+        if bytes > SORT_BYTES_MAX {
+            return Err(Fault::new(
+                code::MEMORY_LIMIT,
+                format!("Sort exceeded memory limit of {SORT_BYTES_MAX} bytes"),
+            ));
         }
     }
     look.spend(&work.ctx, charge::query(loaded));
-    found.sort_by(|(a, ..), (b, ..)| sort.compare_keys(a, b));
-    let skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
-    let limit = usize::try_from(query.left).unwrap_or(usize::MAX);
-    let mut held = Vec::with_capacity(found.len().min(limit));
-    for (key, row, document, position) in found.into_iter().skip(skip).take(limit) {
+    put_in_order(&mut found, sort, wanted);
+    let mut held = Vec::with_capacity(found.len().saturating_sub(skip));
+    for Found { key, row, position } in found.into_iter().skip(skip) {
         let body = match &query.projection {
             None => row.body,
-            Some(projection) => encoded(&projection.apply(document, position, Some(&key))?),
+            Some(projection) => {
+                encoded(&projection.apply(row.document()?, position, Some(&key))?)
+            }
         };
         held.push(HeldDocument {
             body,
@@ -111,4 +132,10 @@ async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> 
         });
     }
     Ok(Held::new(held))
+}
+
+/// Puts what was found in order, ties as they came, and drops what is behind the first `wanted`.
+fn put_in_order(found: &mut Vec<Found>, sort: &Sort, wanted: usize) {
+    found.sort_by(|a, b| sort.compare_keys(&a.key, &b.key));
+    found.truncate(wanted);
 }

@@ -46,7 +46,7 @@ impl Terms {
             None => None,
         };
         let now = i64::try_from(work.ctx.service().clock().now().0).unwrap_or(i64::MAX);
-        let (seed, _) = uuid::Uuid::new_v4().as_u64_pair();
+        let seed = work.ctx.service().documents_state().seed();
         let mut env = Env::new(now, seed).with_cluster_time(work.stamp());
         for (name, value) in self.variables.iter() {
             env = env.with_variable(name.clone(), value.clone());

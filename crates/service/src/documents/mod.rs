@@ -19,6 +19,7 @@ mod listing;
 pub(crate) mod look;
 pub(crate) mod make;
 pub mod namespace;
+mod needed;
 mod object_id;
 mod options;
 pub(crate) mod other_door;
@@ -65,6 +66,7 @@ pub use writing::{WriteFault, Wrote};
 
 pub(crate) use aggregate::{is_enough, running};
 pub(crate) use look::Look;
+pub(crate) use needed::Needed;
 pub(crate) use partial::partial_filters;
 pub(crate) use unfinished::Unfinished;
 pub(crate) use walk::{Row, Walk};

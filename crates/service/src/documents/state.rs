@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lapsedb_mql::expressions::Env;
 use lapsedb_record::Millis;
 
 use crate::changes::Scope;
@@ -11,7 +12,6 @@ use crate::documents::namespace::Namespace;
 use crate::sessions::Sessions;
 
 /// The memory of the verbs on documents.
-#[derive(Default)]
 pub struct State {
     /// Results not yet fetched.
     pub(crate) cursors: Cursors,
@@ -20,9 +20,29 @@ pub struct State {
     /// Databases and collections that keep their versions from the start, because somebody watches; the empty name means all.
     watched: parking_lot::Mutex<HashSet<String>>,
     newest: AtomicU64,
+    /// Where the random numbers of commands come from.
+    random: Env,
+}
+
+impl Default for State {
+    fn default() -> State {
+        let (seed, _) = uuid::Uuid::new_v4().as_u64_pair();
+        State {
+            cursors: Cursors::default(),
+            sessions: Sessions::default(),
+            watched: parking_lot::Mutex::default(),
+            newest: AtomicU64::default(),
+            random: Env::new(0, seed),
+        }
+    }
 }
 
 impl State {
+    /// What the random numbers of one command begin with; asking the system for them would cost more than most commands.
+    pub(crate) fn seed(&self) -> u64 {
+        self.random.random_bits()
+    }
+
     /// A commit was seen.
     pub(crate) fn seen(&self, lsn: u64) {
         self.newest.fetch_max(lsn, Ordering::Relaxed);

@@ -16,6 +16,30 @@ pub fn read_document(bytes: &[u8]) -> Result<Object, BsonError> {
     object(elements)
 }
 
+/// Reads the members of a document whose names are wanted, in their order. What is passed over is checked only for its
+/// lengths.
+pub fn read_members(bytes: &[u8], wanted: impl Fn(&str) -> bool) -> Result<Object, BsonError> {
+    let mut outer = Cursor::new(bytes);
+    let mut cursor = outer.document()?;
+    if !outer.is_at_end() {
+        return outer.fail(BsonErrorKind::InvalidLength);
+    }
+    let mut object = Object::new();
+    while !cursor.is_at_end() {
+        let of_kind = cursor.byte()?;
+        let name = cursor.c_text()?;
+        if !wanted(&name) {
+            cursor.skip(of_kind)?;
+            continue;
+        }
+        let value = value(of_kind, &mut cursor)?;
+        if !value.is_undefined() {
+            object.push(Str::from(name), value);
+        }
+    }
+    Ok(object)
+}
+
 fn object(mut cursor: Cursor<'_>) -> Step<Object> {
     let mut object = Object::new();
     while !cursor.is_at_end() {
