@@ -34,7 +34,7 @@ pub enum Command {
     /// Serve one fixed answer.
     Bare,
     /// Measure.
-    Run(Options),
+    Run(Box<Options>),
     /// Explain.
     Help,
 }
@@ -121,7 +121,7 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
     if options.server.is_none() && options.peers.is_empty() {
         return Err("nothing to measure: give --server or --peer".to_owned());
     }
-    Ok(Command::Run(options))
+    Ok(Command::Run(Box::new(options)))
 }
 
 fn set(options: &mut Options, flag: &str, value: &str) -> Result<(), String> {
