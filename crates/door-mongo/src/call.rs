@@ -400,17 +400,17 @@ fn check_transaction(command: &Command, generic: &Generic) -> Result<(), Fault> 
     Ok(())
 }
 
-/// A transaction that is not there may be begun again as a whole.
+/// A transaction that is not there, or met another at its commit, may be begun again as a whole.
 pub(crate) fn transient(fault: Fault) -> Fault {
     match fault {
         Fault::Said {
-            code: codes::NO_SUCH_TRANSACTION,
+            code: code @ (codes::NO_SUCH_TRANSACTION | codes::WRITE_CONFLICT),
             message,
             mut info,
         } => {
             let label = Value::Array(vec![Value::from("TransientTransactionError")]);
             info.insert("errorLabels", label);
-            Fault::with(codes::NO_SUCH_TRANSACTION, message, info)
+            Fault::with(code, message, info)
         }
         other => other,
     }

@@ -11,6 +11,7 @@ mod error;
 mod fail_points;
 mod fields;
 mod generic;
+mod notes;
 mod registry;
 mod types;
 pub mod wire;

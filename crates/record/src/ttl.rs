@@ -187,6 +187,16 @@ impl Lens {
 }
 
 impl ItemTtl {
+    /// The ttl a document means by its `ttl`. Two members of that name contradict each other, even if they are equal.
+    #[must_use]
+    pub fn of_document(document: &lapsedb_value::Object) -> ItemTtl {
+        let mut said = document.iter().filter(|(name, _)| *name == "ttl");
+        match (said.next(), said.next()) {
+            (Some((_, ttl)), None) => ItemTtl::of_value(ttl),
+            (None | Some(_), _) => ItemTtl::Inherit,
+        }
+    }
+
     /// The ttl an item's stored `ttl` member means. What is not meaningful counts as absent, never as 0.
     #[must_use]
     pub fn of_value(value: &lapsedb_value::Value) -> ItemTtl {

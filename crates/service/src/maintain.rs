@@ -96,7 +96,7 @@ impl Service {
         self.store().turn_views().await?;
         self.keep_versions_true().await?;
         self.finish_indexes().await?;
-        if self.config().purge {
+        if self.purges() {
             self.purge_due(busy).await?;
         }
         Ok(events)

@@ -101,7 +101,7 @@ fn write_document(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut document = bson::read_document(body).map_err(StoreError::from)?;
-    other_door::with_id(&mut document);
+    other_door::shown(&mut document);
     // The object's own braces are not wanted: the system's members follow.
     let mut text = Vec::with_capacity(body.len() + 64);
     lapsedb_value::json::write(&Value::Object(document), &mut text);
@@ -163,7 +163,7 @@ pub fn write_changed_item(
 pub fn item_value<B: AsRef<[u8]>>(collection: &Collection, item: &Live<B>) -> Result<Value> {
     let mut document = bson::read_document(item.body()).map_err(StoreError::from)?;
     if other_door::is_foreign(collection) {
-        other_door::with_id(&mut document);
+        other_door::shown(&mut document);
     }
     let rid = rid_of(collection).document(item.header().ordinal).text();
     document.push("_rid", Value::String(rid.clone()));

@@ -104,6 +104,11 @@ impl Service {
         &self.documents
     }
 
+    /// Whether the dead are removed by and by.
+    pub(crate) fn purges(&self) -> bool {
+        self.config().purge && self.documents.ttl_monitor.enabled()
+    }
+
     pub(crate) const fn store(&self) -> &Store {
         &self.store
     }

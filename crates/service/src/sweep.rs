@@ -103,7 +103,7 @@ impl Service {
         if let Some(asked) = self.maintenance().sweeper.lock().asked.first() {
             return Ok(Some((*asked, true)));
         }
-        if !self.config().purge {
+        if !self.purges() {
             return Ok(None);
         }
         if let Some(current) = self.maintenance().sweeper.lock().current {

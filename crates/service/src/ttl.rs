@@ -48,7 +48,7 @@ pub async fn ttl_report(ctx: &Ctx, db: &str, coll: &str) -> Result<TtlReport> {
         live: usage.live,
         expired: usage.expired,
         next_expiry: usage.next_expiry,
-        purge_paused: !service.config().purge || service.clock().purge_horizon_held(),
+        purge_paused: !service.purges() || service.clock().purge_horizon_held(),
         purge_lag_secs: due.map_or(0, |due| view.now().0.saturating_sub(due.0) / 1000),
     })
 }
@@ -109,12 +109,10 @@ pub(crate) fn expiry_of(collection: &Collection, lens: &Lens, item: &Value) -> O
         .get("_ts")
         .as_i64()
         .and_then(|ts| u64::try_from(ts).ok())?;
+    let document = item.as_object()?;
     let mark = Mark {
-        dates: item
-            .as_object()
-            .map(|document| collection.dates_of(document))
-            .unwrap_or_default(),
-        ..Mark::undated(ItemTtl::of_value(item.get("ttl")), Secs(written))
+        dates: collection.dates_of(document),
+        ..Mark::undated(ItemTtl::of_document(document), Secs(written))
     };
     match lens.expiry(&mark) {
         Expiry::Never => None,

@@ -209,6 +209,8 @@ impl<'a> Txn<'a> {
         let slot = self.slot(key, partition).await?;
         let slot = &self.slots[slot];
         match (&slot.after, &slot.before) {
+            // A document that was written with a date of the past is dead already.
+            (After::Put { ttl, shape, .. }, _) if !self.lives(*ttl, shape) => Ok(None),
             (After::Put { document, .. }, _) => Ok(Some(Found {
                 document: Object::clone(document),
                 header: None,
@@ -249,14 +251,16 @@ impl<'a> Txn<'a> {
         };
         let mut body = Vec::with_capacity(256);
         bson::write_document(&document, &mut body);
-        let ttl = document
-            .get("ttl")
-            .map_or(ItemTtl::Inherit, ItemTtl::of_value);
+        let ttl = ItemTtl::of_document(&document);
         self.show_in_time(ttl);
+        let over = match &self.slots[slot].after {
+            After::Put { ttl, shape, .. } => !self.lives(*ttl, shape),
+            After::Same | After::Gone => false,
+        };
         let slot = self.changed(slot);
         let fresh = match &slot.after {
             After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
-            After::Put { fresh, .. } => *fresh,
+            After::Put { fresh, .. } => *fresh || over,
             After::Gone => true,
         };
         let written = Written {
@@ -383,6 +387,15 @@ impl<'a> Txn<'a> {
         }
     }
 
+    /// Whether a record that this transaction writes is alive when it is written.
+    fn lives(&self, ttl: ItemTtl, shape: &Shape) -> bool {
+        let mark = Mark {
+            dates: shape.dates.clone(),
+            ..Mark::undated(ttl, self.lens.now.secs())
+        };
+        self.lens.is_live(&mark)
+    }
+
     /// A slot that is being changed; its first change gives it its place among them.
     fn changed(&mut self, slot: usize) -> &mut Slot {
         let slot = &mut self.slots[slot];
@@ -486,8 +499,8 @@ impl<'a> Txn<'a> {
             .iter()
             .enumerate()
             .any(|(at, slot)| match &slot.after {
-                After::Put { shape, .. } if at != own => {
-                    shape.unique.iter().any(|claim| claim.key == key)
+                After::Put { ttl, shape, .. } if at != own => {
+                    shape.unique.iter().any(|claim| claim.key == key) && self.lives(*ttl, shape)
                 }
                 After::Put { .. } | After::Same | After::Gone => false,
             })
@@ -524,10 +537,14 @@ impl<'a> Txn<'a> {
                 document: _,
                 ttl,
                 body,
-                shape,
+                mut shape,
                 index,
                 fresh,
             } => {
+                if !self.lives(ttl, &shape) {
+                    // The dead hold no values that others may want.
+                    shape.unique.clear();
+                }
                 let ordinal = match &before {
                     Some(before) if !fresh => Ordinal::Known(before.header.ordinal),
                     Some(_) | None => Ordinal::New(index),

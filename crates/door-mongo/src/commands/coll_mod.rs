@@ -6,6 +6,7 @@ use lapsedb_value::{Object, Value};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::fields::Fields;
+use crate::notes;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
@@ -62,6 +63,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     }
     if let Some(new) = changed.expire_new {
         reply.push("expireAfterSeconds_new", Value::Int64(new));
+    }
+    if let Some(name) = &changed.dateless {
+        reply.push("note", notes::dateless(&namespace, name));
     }
     if let Some((old, new)) = changed.hidden {
         reply.push("hidden_old", old);

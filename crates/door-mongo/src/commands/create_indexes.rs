@@ -6,6 +6,7 @@ use lapsedb_value::{Object, Value};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::fields::Fields;
+use crate::notes;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
@@ -22,8 +23,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     reply.push("commitQuorum", "votingMembers");
     if !created.dateless.is_empty() {
         let names = created.dateless.join(", ");
-        tracing::warn!(%namespace, indexes = names, "a TTL index is on a field that holds no dates: nothing expires by it");
-        reply.push("note", format!("no document has a date in the field of the TTL index {names}: nothing expires by it"));
+        reply.push("note", notes::dateless(&namespace, &names));
     } else if created.before == created.after {
         reply.push("note", Value::from("all indexes already exist"));
     }

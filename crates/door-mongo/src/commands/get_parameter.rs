@@ -25,6 +25,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
 pub(crate) fn parameters(call: &Call<'_>) -> Vec<(&'static str, Value)> {
     let mut version = Object::with_capacity(1);
     version.push("version", "7.0");
+    let monitor = &call.door.service.documents_state().ttl_monitor;
     vec![
         (
             "authenticationMechanisms",
@@ -42,7 +43,7 @@ pub(crate) fn parameters(call: &Call<'_>) -> Vec<(&'static str, Value)> {
         ("logLevel", Value::Int32(0)),
         ("requireApiVersion", Value::Bool(false)),
         ("transactionLifetimeLimitSeconds", Value::Int32(60)),
-        ("ttlMonitorEnabled", Value::Bool(true)),
-        ("ttlMonitorSleepSecs", Value::Int32(1)),
+        ("ttlMonitorEnabled", Value::Bool(monitor.enabled())),
+        ("ttlMonitorSleepSecs", Value::Int32(monitor.sleep_secs())),
     ]
 }

@@ -1,21 +1,25 @@
-//! Changes a parameter that tests change; none of them has an effect on what is seen.
+//! Changes a parameter; none of them has an effect on what is seen.
 
 use lapsedb_service::documents::Fault;
-use lapsedb_value::Object;
+use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::codes;
 use crate::commands::get_parameter;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let body = std::mem::take(&mut call.body);
     let mut reply = Object::with_capacity(1);
-    for (name, _) in body.iter().skip(1) {
+    for (name, value) in body.iter().skip(1) {
         let was = get_parameter::parameters(call)
             .into_iter()
             .find(|(known, _)| name == known);
         match was {
-            Some((_, was)) => reply.insert("was", was),
+            Some((_, was)) => {
+                set(call, name, value)?;
+                reply.insert("was", was)
+            }
             None => {
                 let message = format!(
                     "attempted to set unrecognized parameter [{name}], use help:true to see options "
@@ -31,4 +35,24 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         ));
     }
     Ok(Answer::Plain(reply))
+}
+
+/// Sets what can be set; the others are as they are.
+fn set(call: &Call<'_>, name: &str, value: &Value) -> Result<(), Fault> {
+    let monitor = &call.door.service.documents_state().ttl_monitor;
+    let wrong = |wanted: &str| Fault::new(codes::BAD_VALUE, format!("{name} must be {wanted}"));
+    match name {
+        "ttlMonitorEnabled" => {
+            let number = || value.as_f64().map(|number| number != 0.0);
+            let enabled = value.as_bool().or_else(number);
+            monitor.enable(enabled.ok_or_else(|| wrong("true or false"))?);
+        }
+        "ttlMonitorSleepSecs" => {
+            let secs = value.as_i64().and_then(|secs| i32::try_from(secs).ok());
+            let secs = secs.filter(|secs| *secs > 0);
+            monitor.set_sleep_secs(secs.ok_or_else(|| wrong("greater than 0"))?);
+        }
+        _ => {}
+    }
+    Ok(())
 }

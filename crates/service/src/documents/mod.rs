@@ -3,6 +3,7 @@
 mod aggregate;
 mod choose;
 mod count;
+pub(crate) mod dateless;
 mod delete;
 mod distinct;
 mod drop;
@@ -30,6 +31,7 @@ mod rename;
 pub mod shell;
 mod state;
 mod stats;
+mod ttl_monitor;
 mod unfinished;
 mod update;
 mod walk;

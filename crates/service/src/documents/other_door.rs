@@ -6,6 +6,7 @@ use lapsedb_value::{Object, Str, Value};
 
 use crate::documents::id::{self, DocumentId, ID};
 use crate::error::{Error, Result};
+use crate::resource::SYSTEM_PROPERTIES;
 
 /// The member that names an item at the NoSQL door.
 const NOSQL_ID: &str = "id";
@@ -15,7 +16,7 @@ pub(crate) const fn is_foreign(collection: &Collection) -> bool {
     collection.mongo.is_some()
 }
 
-/// An item's document with its `id` in front, as queries see it. A client's own `id` is not shown: the door's comes first.
+/// An item's document with its `id` in front; a client's own `id` gives way to it.
 pub(crate) fn with_id(document: &mut Object) {
     let text = id::shown(document.get(ID).unwrap_or(&Value::Null));
     document.remove(NOSQL_ID);
@@ -23,6 +24,15 @@ pub(crate) fn with_id(document: &mut Object) {
     document.push(NOSQL_ID, text);
     for (name, value) in rest {
         document.push(name, value);
+    }
+}
+
+/// The same as readers and queries see it: what a client calls by a name of the system's, such as `_ts`, is not shown, because
+/// the door's own come in its place.
+pub(crate) fn shown(document: &mut Object) {
+    with_id(document);
+    for name in SYSTEM_PROPERTIES {
+        document.remove(name);
     }
 }
 

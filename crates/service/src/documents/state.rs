@@ -8,7 +8,9 @@ use lapsedb_record::Millis;
 
 use crate::changes::Scope;
 use crate::cursors::Cursors;
+use crate::documents::dateless::Dateless;
 use crate::documents::namespace::Namespace;
+use crate::documents::ttl_monitor::TtlMonitor;
 use crate::sessions::Sessions;
 
 /// The memory of the verbs on documents.
@@ -17,9 +19,13 @@ pub struct State {
     pub(crate) cursors: Cursors,
     /// Sessions of clients.
     pub(crate) sessions: Sessions,
+    /// TTL indexes that found no date.
+    pub(crate) dateless: Dateless,
     /// Databases and collections that keep their versions from the start, because somebody watches; the empty name means all.
     watched: parking_lot::Mutex<HashSet<String>>,
     newest: AtomicU64,
+    /// What clients say of purging.
+    pub ttl_monitor: TtlMonitor,
     /// Where the random numbers of commands come from.
     random: Env,
 }
@@ -30,6 +36,8 @@ impl Default for State {
         State {
             cursors: Cursors::default(),
             sessions: Sessions::default(),
+            dateless: Dateless::default(),
+            ttl_monitor: TtlMonitor::default(),
             watched: parking_lot::Mutex::default(),
             newest: AtomicU64::default(),
             random: Env::new(0, seed),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lapsedb_record::{ItemTtl, Mark};
 use lapsedb_store::{Collection, Duplicate, Refused, StoreError, Txn, Unindexable, View, Written};
 use lapsedb_value::{Object, Value};
 
@@ -185,6 +186,12 @@ impl<'a> Writing<'a> {
                 .documents_state()
                 .sessions
                 .claim(session, keys)?;
+            for change in &mut self.changes {
+                let lives = |document: &Arc<Object>| {
+                    !ends_at_once(self.view, self.txn.collection(), document)
+                };
+                change.document = change.document.take().filter(lives);
+            }
             transaction.absorb(self.namespace, self.changes);
             return Ok(true);
         }
@@ -193,9 +200,18 @@ impl<'a> Writing<'a> {
         {
             self.txn.note(&retry.note(executed));
         }
+        let collection = Arc::clone(self.txn.collection());
         match self.txn.commit(work.ctx.service().store()).await {
             Ok(done) => {
-                work.ctx.service().documents_state().seen(done.lsn);
+                let state = work.ctx.service().documents_state();
+                state.seen(done.lsn);
+                for document in self
+                    .changes
+                    .iter()
+                    .filter_map(|change| change.document.as_ref())
+                {
+                    state.dateless.look(&collection, self.namespace, document);
+                }
                 Ok(true)
             }
             Err(StoreError::Retry) => {
@@ -205,6 +221,16 @@ impl<'a> Writing<'a> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether a date of the past ends a document as it is written. A transaction does not show it, and commits its absence.
+fn ends_at_once(view: &View, collection: &Collection, document: &Object) -> bool {
+    let dates = collection.dates_of(document);
+    let mark = Mark {
+        dates,
+        ..Mark::undated(ItemTtl::Never, view.now().secs())
+    };
+    !mark.dates.is_empty() && !mark.is_live(&view.lens(collection))
 }
 
 /// The answer to a write that the store refuses.

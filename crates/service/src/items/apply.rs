@@ -324,8 +324,8 @@ fn size(found: &Found) -> usize {
 fn with_system(found: &Found) -> Value {
     let mut object: Object = found.document.clone();
     if let Some(header) = &found.header {
-        object.push("_etag", Value::String(etag(header.lsn)));
-        object.push(
+        object.insert("_etag", Value::String(etag(header.lsn)));
+        object.insert(
             "_ts",
             Value::Int64(i64::try_from(header.written.0).unwrap_or(i64::MAX)),
         );

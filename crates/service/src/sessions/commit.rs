@@ -1,15 +1,17 @@
 //! Commits a transaction: all of it or nothing.
 
+use std::sync::Arc;
+
 use lapsedb_store::{Note, StoreError, View};
 use lapsedb_value::Value;
 
 use crate::ctx::Ctx;
-use crate::documents::Writing;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::find_collection;
+use crate::documents::{Namespace, Writing};
 use crate::sessions::begin::{no_such, too_old};
 use crate::sessions::retry::commit_note;
-use crate::sessions::{Asked, State, Transaction, write_conflict};
+use crate::sessions::{Asked, Overlay, State, Transaction, write_conflict};
 
 /// Commits the session's transaction. Committing it again succeeds again, also after a restart.
 ///
@@ -94,10 +96,26 @@ async fn attempt(ctx: &Ctx, transaction: &Transaction, note: &Note) -> Result<()
     {
         Ok(done) => {
             ctx.service().documents_state().seen(done.lsn);
+            look_for_dates(ctx, view, &overlays);
             Ok(())
         }
         Err(StoreError::Retry) => Err(write_conflict()),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Tells of TTL indexes that find no date in what was written.
+fn look_for_dates(ctx: &Ctx, view: &View, overlays: &[(Namespace, Arc<Overlay>)]) {
+    let dateless = &ctx.service().documents_state().dateless;
+    for (namespace, overlay) in overlays {
+        let Some(collection) = find_collection(view, namespace) else {
+            continue;
+        };
+        for change in overlay.changes() {
+            if let Some(document) = &change.document {
+                dateless.look(&collection, namespace, document);
+            }
+        }
     }
 }
 

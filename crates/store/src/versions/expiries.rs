@@ -184,12 +184,23 @@ async fn untold(
         now: until,
         ..view.lens(collection)
     };
-    let mut dead = due_entries(view, collection, &lens, told, rows_max).await?;
-    dead.extend(log_entries(view, collection, &lens, told, rows_max).await?);
-    // Either queue is in the order of death by itself, and a stable sort keeps it so.
-    dead.sort_by_key(|dead| dead.died);
-    dead.truncate(rows_max);
-    Ok(dead)
+    let due = due_entries(view, collection, &lens, told, rows_max).await?;
+    let log = log_entries(view, collection, &lens, told, rows_max).await?;
+    Ok(merged(due, log, rows_max))
+}
+
+/// The first of two queues by the moment of death. Each keeps its own order, even where a date has ended somebody sooner than
+/// those in front: the told places could not part the told from the untold otherwise.
+fn merged(due: Vec<Dead>, log: Vec<Dead>, rows_max: usize) -> Vec<Dead> {
+    let (mut due, mut log) = (due.into_iter().peekable(), log.into_iter().peekable());
+    let next = || {
+        let from_log = match (due.peek(), log.peek()) {
+            (Some(due), Some(log)) => log.died < due.died,
+            (due, _) => due.is_none(),
+        };
+        if from_log { log.next() } else { due.next() }
+    };
+    std::iter::from_fn(next).take(rows_max).collect()
 }
 
 async fn due_entries(

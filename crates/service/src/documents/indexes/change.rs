@@ -9,7 +9,7 @@ use lapsedb_value::{Object, Value};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
 use crate::documents::indexes::definition::{date_seconds, default_seconds};
-use crate::documents::indexes::{TS_INDEX, default_ttl, set_default_ttl, shown};
+use crate::documents::indexes::{TS_INDEX, default_ttl, is_on_ts, set_default_ttl, shown};
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
@@ -37,6 +37,8 @@ pub struct ChangedIndex {
     pub expire_new: Option<i64>,
     /// Whether queries passed it over, and do now.
     pub hidden: Option<(bool, bool)>,
+    /// The index's name, if it ends documents from now on and none of those that are there has a date in its field.
+    pub dateless: Option<String>,
 }
 
 /// Changes one index. What had ended stays so.
@@ -60,7 +62,7 @@ pub async fn change_index(
         };
         let collection = find_collection(&view, namespace).ok_or_else(gone)?;
         let name = name_of(&collection, asked)?;
-        if name == TS_INDEX && collection.indexes.named(&name).is_none() {
+        if name == TS_INDEX && default_ttl(&collection).is_some() {
             return default(work, namespace, &collection, asked).await;
         }
         let Some(index) = collection.indexes.named(&name) else {
@@ -69,6 +71,12 @@ pub async fn change_index(
             ));
         };
         let index = index.clone();
+        if asked.expire_after.is_some() && is_on_ts(&index) {
+            // The default takes the place of the ordinary index: clients call both by one name.
+            let changed = default(work, namespace, &collection, asked).await?;
+            drop_named(work, namespace, &index).await?;
+            return Ok(changed);
+        }
         let mut changed = ChangedIndex::default();
         if let Some(hidden) = asked.hidden
             && hidden != index.hidden
@@ -132,7 +140,11 @@ async fn expire_after(
             .await?
         {
             Built::Refused(refused) => return Err(refusal(namespace, refused, &Object::new())),
-            Built::Whole { .. } | Built::Gone | Built::Elsewhere => {}
+            Built::Whole { documents, dated } => {
+                let dateless = documents > 0 && dated == 0;
+                changed.dateless = dateless.then(|| index.name.to_string());
+            }
+            Built::Gone | Built::Elsewhere => {}
         }
     }
     Ok(true)
@@ -181,6 +193,25 @@ fn name_of(collection: &lapsedb_store::Collection, asked: &IndexChange) -> Resul
         .to_owned())
 }
 
+async fn drop_named(work: &Work, namespace: &Namespace, index: &NamedIndex) -> Result<()> {
+    let mut tries = Tries::default();
+    loop {
+        let view = work.ctx.view().await?;
+        let Some(collection) = find_collection(&view, namespace) else {
+            return Ok(());
+        };
+        let store = work.ctx.service().store();
+        match store
+            .drop_named_index(&view, &collection, index.number)
+            .await
+        {
+            Ok(_) => return Ok(()),
+            Err(StoreError::Retry) => tries.again()?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 async fn default(
     work: &Work,
     namespace: &Namespace,
@@ -198,7 +229,7 @@ async fn default(
     Ok(ChangedIndex {
         expire_old: old,
         expire_new: Some(seconds),
-        hidden: None,
+        ..ChangedIndex::default()
     })
 }
 

@@ -10,7 +10,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::definition::{Wanted, read};
-use crate::documents::indexes::{default_ttl, names, set_default_ttl};
+use crate::documents::indexes::{TS, TS_INDEX, default_ttl, is_on_ts, names, set_default_ttl};
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
@@ -91,9 +91,10 @@ async fn current(
 async fn ttl(work: &Work, namespace: &Namespace, seconds: i64) -> Result<()> {
     let (_, collection) = current(work, namespace).await?;
     match default_ttl(&collection) {
+        None if collection.indexes.all().iter().any(is_on_ts) => Err(conflict(TS_INDEX)),
         None => set_default_ttl(&work.ctx, namespace, &collection, Some(seconds)).await,
         Some(same) if same == seconds => Ok(()),
-        Some(_) => Err(conflict("_ts_1")),
+        Some(_) => Err(conflict(TS_INDEX)),
     }
 }
 
@@ -134,6 +135,14 @@ async fn named(
 /// Whether the very same index is there already.
 fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Result<bool> {
     let pattern = pattern_of(wanted);
+    if default_ttl(collection).is_some() {
+        if pattern.len() == 1 && pattern.get(TS).and_then(Value::as_f64) == Some(1.0) {
+            return Err(conflict(&wanted.name));
+        }
+        if wanted.name == TS_INDEX {
+            return Err(same_name(&wanted.name));
+        }
+    }
     for index in collection.indexes.all() {
         let same_key = equal_bson(
             &Value::Object(index.pattern()),
@@ -147,13 +156,7 @@ fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Result<bool> {
             return Err(conflict(&wanted.name));
         }
         if same_name {
-            return Err(Fault::new(
-                code::INDEX_KEY_SPECS_CONFLICT,
-                format!(
-                    "An existing index has the same name as the requested index. Requested index: {}",
-                    wanted.name
-                ),
-            ));
+            return Err(self::same_name(&wanted.name));
         }
     }
     if names(collection).len() >= INDEXES_MAX {
@@ -193,6 +196,15 @@ fn same_options(index: &NamedIndex, wanted: &IndexDefinition) -> bool {
     index.unique == wanted.unique
         && index.sparse == wanted.sparse
         && index.expire_after == wanted.expire_after
+}
+
+fn same_name(name: &str) -> Fault {
+    Fault::new(
+        code::INDEX_KEY_SPECS_CONFLICT,
+        format!(
+            "An existing index has the same name as the requested index. Requested index: {name}"
+        ),
+    )
 }
 
 fn conflict(name: &str) -> Fault {

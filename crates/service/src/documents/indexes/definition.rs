@@ -2,6 +2,7 @@
 
 use lapsedb_record::Secs;
 use lapsedb_store::index::named::{IndexDefinition, parts};
+use lapsedb_value::decimal128::Decimal128;
 use lapsedb_value::order::identical_bson;
 use lapsedb_value::{Object, Value};
 
@@ -96,6 +97,12 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
     }
     if key.keys().next().is_some_and(|field| field == TS) {
         return Ok(Wanted::DefaultTtl(default_seconds(&expire)?));
+    }
+    if key
+        .keys()
+        .any(|field| field.split('.').any(|part| part == "$**"))
+    {
+        return Err(refused("a wildcard index cannot be a TTL index"));
     }
     if key.values().next().and_then(Value::as_f64).is_none() {
         return Err(refused("TTL indexes must be ascending or descending"));
@@ -257,8 +264,17 @@ fn unsupported(what: &str) -> Fault {
     refused(format!("Expression not supported in partial index: {what}"))
 }
 
+/// A decimal as a double, which has room for all the seconds there may be; any other number as it is.
+fn plain_number(value: &Value) -> Value {
+    match value {
+        Value::Decimal128(bytes) => Value::Double(Decimal128::from_bytes(bytes).to_f64()),
+        other => other.clone(),
+    }
+}
+
 /// The seconds of the TTL index on `_ts`.
 pub(crate) fn default_seconds(value: &Value) -> Result<i64> {
+    let value = plain_number(value);
     if !value.is_number() {
         return Err(refused(
             "TTL index 'expireAfterSeconds' option must be numeric, but received another type",
@@ -276,6 +292,7 @@ pub(crate) fn default_seconds(value: &Value) -> Result<i64> {
 
 /// The seconds of a TTL index on a date.
 pub(crate) fn date_seconds(value: &Value) -> Result<Secs> {
+    let value = plain_number(value);
     if !value.is_number() {
         return Err(refused(
             "TTL index 'expireAfterSeconds' option must be numeric, but received another type",

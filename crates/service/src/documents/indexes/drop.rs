@@ -6,9 +6,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
-use crate::documents::indexes::{
-    ID_INDEX, TS, TS_INDEX, default_ttl, names, set_default_ttl, shown,
-};
+use crate::documents::indexes::{ID_INDEX, TS_INDEX, default_ttl, names, set_default_ttl, shown};
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
@@ -116,11 +114,11 @@ async fn drop_one(work: &Work, namespace: &Namespace, name: &str) -> Result<()> 
         let Some(collection) = find_collection(&view, namespace) else {
             return Ok(());
         };
+        if name == TS_INDEX && default_ttl(&collection).is_some() {
+            set_default_ttl(&work.ctx, namespace, &collection, None).await?;
+            continue;
+        }
         let Some(index) = collection.indexes.named(name) else {
-            if name == TS_INDEX && default_ttl(&collection).is_some() {
-                debug_assert!(name.starts_with(TS));
-                return set_default_ttl(&work.ctx, namespace, &collection, None).await;
-            }
             return Ok(());
         };
         let store = work.ctx.service().store();

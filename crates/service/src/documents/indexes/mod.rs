@@ -8,7 +8,7 @@ mod list;
 
 use lapsedb_record::Setting;
 use lapsedb_store::Collection;
-use lapsedb_store::index::named::NamedIndex;
+use lapsedb_store::index::named::{IndexPart, NamedIndex, PartKind};
 use lapsedb_value::{Object, Value};
 
 use crate::collections;
@@ -44,7 +44,16 @@ pub(crate) fn shown(collection: &Collection) -> Vec<Object> {
         index.push("expireAfterSeconds", Value::from(seconds));
         all.push(index);
     }
-    all.extend(collection.indexes.all().iter().map(show));
+    // The other door may have set a default where an ordinary index has this name: then the default is meant by it.
+    let meant = |index: &&NamedIndex| all.len() == 1 || index.name != TS_INDEX;
+    let others: Vec<_> = collection
+        .indexes
+        .all()
+        .iter()
+        .filter(meant)
+        .map(show)
+        .collect();
+    all.extend(others);
     all
 }
 
@@ -88,6 +97,15 @@ fn show(index: &NamedIndex) -> Object {
         }
     }
     shown
+}
+
+/// Whether an index is an ordinary one on `_ts` alone, in the direction that the default has.
+pub(crate) fn is_on_ts(index: &NamedIndex) -> bool {
+    let ascending = |part: &IndexPart| match part.kind {
+        PartKind::Ascending => part.path == TS,
+        PartKind::Descending | PartKind::Hashed | PartKind::Other(_) => false,
+    };
+    matches!(index.parts.as_slice(), [part] if ascending(part))
 }
 
 /// The default TTL in seconds, if TTL is on.

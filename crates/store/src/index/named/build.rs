@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lapsedb_kv::{Batch, Engine, Expect, Scan, Snapshot, Space, Template};
-use lapsedb_record::{Dated, Header, Lens, Live, Mark, Stored};
+use lapsedb_record::{Dated, Dates, Header, Lens, Live, Mark, Stored};
 use lapsedb_value::{Object, bson};
 use parking_lot::Mutex;
 
@@ -315,7 +315,7 @@ impl Step<'_> {
         document: &Object,
     ) -> Result<()> {
         let mut header = live.header().clone();
-        header.dates.retain(|old| old.number != date.number);
+        self.forget_dates(&mut header);
         header.dates.push(date);
         let (partition, _) = keys::address_of(self.collection, key)
             .ok_or_else(|| StoreError::Corrupt("an item's key cannot be read".into()))?;
@@ -343,6 +343,28 @@ impl Step<'_> {
         self.batch.put(Space::Items, place, Template::from(record));
         put_marked(&mut self.batch, self.collection, &entries);
         Ok(())
+    }
+}
+
+impl Step<'_> {
+    /// Takes out of a living document's header the dates that can end it no more: those of indexes that are gone, which have
+    /// buried all they ever will, and an older one of this index. Else they would grow with every index made and dropped.
+    fn forget_dates(&mut self, header: &mut Header) {
+        let indexes = self.collection.indexes.all().iter();
+        let others = indexes.filter(|index| index.number != self.index.number);
+        let kept: HashSet<u32> = others
+            .flat_map(|index| index.dates.iter().copied())
+            .collect();
+        let (gone, left): (Dates, Dates) = header
+            .dates
+            .iter()
+            .copied()
+            .partition(|date| !kept.contains(&date.number));
+        header.dates = left;
+        for Dated { number, at } in gone {
+            let key = keys::due_date(self.collection.cid, number, at, header.ordinal);
+            self.batch.delete(Space::Due, key);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::view::View;
 use crate::{MetaChange, MetaDone, Store};
 
 /// The most numbers that lengthening an index's life may leave behind before old ones have to be purged.
-pub const DATE_NUMBERS_MAX: usize = 64;
+pub const DATE_NUMBERS_MAX: usize = 1000;
 
 impl Store {
     /// Adds an index to a collection and says its number. Writers obey it at once; queries and expiry have to wait until
@@ -88,6 +88,12 @@ impl Store {
         life: Secs,
     ) -> Result<()> {
         let mut indexes = NamedIndexes::clone(&collection.indexes);
+        if indexes
+            .numbered(number)
+            .is_some_and(|index| index.dates.len() >= DATE_NUMBERS_MAX)
+        {
+            indexes = self.without_burials(view, collection).await?;
+        }
         let Some(mut index) = indexes.numbered(number).cloned() else {
             return Ok(());
         };
@@ -153,6 +159,24 @@ impl Store {
     /// # Errors
     /// When the engine fails.
     pub(crate) async fn forget_burials(&self, view: &View, collection: &Collection) -> Result<()> {
+        let indexes = self.without_burials(view, collection).await?;
+        let numbers = |indexes: &NamedIndexes| -> usize {
+            indexes.all.iter().map(|index| index.dates.len()).sum()
+        };
+        if indexes.buried.len() == collection.indexes.buried.len()
+            && numbers(&indexes) == numbers(&collection.indexes)
+        {
+            return Ok(());
+        }
+        match self.change_indexes(view, collection, &indexes).await {
+            // It will be seen again.
+            Ok(_) | Err(StoreError::Retry) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A collection's indexes without the burials and numbers that mean nothing any more.
+    async fn without_burials(&self, view: &View, collection: &Collection) -> Result<NamedIndexes> {
         let mut indexes = NamedIndexes::clone(&collection.indexes);
         for (number, date) in &collection.indexes.buried {
             if view.dates_are_empty(collection.cid, *number, *date).await? {
@@ -175,19 +199,7 @@ impl Store {
             kept.push(*current);
             index.dates = kept;
         }
-        let numbers = |indexes: &NamedIndexes| -> usize {
-            indexes.all.iter().map(|index| index.dates.len()).sum()
-        };
-        if indexes.buried.len() == collection.indexes.buried.len()
-            && numbers(&indexes) == numbers(&collection.indexes)
-        {
-            return Ok(());
-        }
-        match self.change_indexes(view, collection, &indexes).await {
-            // It will be seen again.
-            Ok(_) | Err(StoreError::Retry) => Ok(()),
-            Err(error) => Err(error),
-        }
+        Ok(indexes)
     }
 
     /// Removes what indexes that are gone have left.

@@ -168,6 +168,20 @@ impl NamedTerms {
     }
 }
 
+impl NamedIndex {
+    /// Whether a document has something else than null where the index looks, and no date among it.
+    #[must_use]
+    pub fn holds_no_date(&self, document: &Object) -> bool {
+        let something = |part: &Part<'_>| match part {
+            Part::Value(value) => !matches!(value, Value::Null),
+            Part::Missing | Part::Empty => false,
+        };
+        index_keys(self, document).is_ok_and(|keys| {
+            keys.earliest_date().is_none() && keys.tuples.iter().flatten().any(something)
+        })
+    }
+}
+
 impl IndexKeys<'_> {
     /// The earliest date among the values; what is no date is passed over.
     fn earliest_date(&self) -> Option<i64> {

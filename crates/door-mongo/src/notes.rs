@@ -1,0 +1,9 @@
+//! What replies say beside their answer.
+
+use lapsedb_service::documents::Namespace;
+
+/// A TTL index was made over documents of which none has a date in its field. The log is told too.
+pub(crate) fn dateless(namespace: &Namespace, indexes: &str) -> String {
+    tracing::warn!(%namespace, indexes, "a TTL index is on a field that holds no dates: nothing expires by it");
+    format!("no document has a date in the field of the TTL index {indexes}: nothing expires by it")
+}
