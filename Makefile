@@ -7,7 +7,8 @@
 #   make bench  reads and durable writes next to a bare HTTP server and a real mongod; BENCH_ARGS="--help" says more
 #   make fuzz   the property tests with many cases (CASES=…), and the targets under fuzz/ (SECONDS_EACH=…)
 #   make soak   kill -9 under load (CYCLES=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps),
-#               random Mongo commands beside a real mongod (COMPARED=…),
+#               random Mongo commands beside a real mongod (COMPARED=…), random requests through both doors against a model of
+#               time to live (WORLDS=…),
 #               what purging costs (PURGE_ITEMS=…, on a machine that is not busy otherwise)
 
 SHELL := /bin/bash
@@ -33,6 +34,7 @@ CYCLES ?= 500
 ROUNDS ?= 20000
 TIMES ?= 100
 COMPARED ?= 10000
+WORLDS ?= 50
 SECONDS_EACH ?= 60
 
 # cargo-nextest runs tests faster; it is used where it is installed and never built from source here.
@@ -71,6 +73,7 @@ soak: tools rocksdb build
 	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_SOAK) -p lapsedb-testkit --test no_reply_contradicts_every_order
 	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store --test store_is_as_the_model
 	LAPSEDB_DIFFERENTIAL_CASES=$(COMPARED) tools/clients compare
+	LAPSEDB_TORTURE_SEEDS=$(WORLDS) LAPSEDB_TORTURE_STEPS=3000 tools/clients torture
 	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) cargo test --release -p lapsedb-store --test purging_costs_little -- --ignored --nocapture
 	PROPTEST_CASES=1000 $(CARGO_SOAK) -p lapsedb-store --test versions_are_as_the_model --test change_feed_is_as_the_model
 

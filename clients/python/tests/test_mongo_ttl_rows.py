@@ -9,15 +9,14 @@ from azure.cosmos import CosmosClient
 from bson.int64 import Int64
 from pymongo.errors import OperationFailure
 
-from conftest import fresh, refused, running
+from conftest import refused, running
 from lapsedb import KEY
+from ttl_door import DEFAULT, NEVER, advance, bare, client, collection, lives, living, mongo, when  # noqa: F401
 
-DEFAULT = 1000
 INT_MAX = 2147483647
 NAN, INFINITY = float("nan"), float("inf")
 
 # What each row stores, and how long it then lives: a number of seconds, DEFAULT, or never.
-NEVER = None
 ROWS = [
     ("V1", [...], DEFAULT),
     ("V2", [1, Int64(1), 1.0], 1),
@@ -53,55 +52,6 @@ ROWS = [
         DEFAULT,
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--purge", "off", "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
-
-
-@pytest.fixture
-def bare(mongo, client):
-    """A collection without TTL, at the start of a second."""
-    name = fresh("db")
-    mongo.align()
-    yield client[name].c
-    client.drop_database(name)
-
-
-@pytest.fixture
-def collection(bare):
-    bare.create_index("_ts", expireAfterSeconds=DEFAULT)
-    return bare
-
-
-@pytest.fixture
-def advance(mongo):
-    return lambda ms: mongo.advance(f"{ms}ms")
-
-
-def living(collection):
-    """The ids that every way of looking agrees on."""
-    found = [document["_id"] for document in collection.find()]
-    assert collection.count_documents({}) == collection.estimated_document_count() == len(found)
-    assert sorted(collection.distinct("_id")) == sorted(found)
-    return found
-
-
-def lives(collection, advance, seconds):
-    """Holds all documents to a life of so many seconds, to the millisecond; what never ends outlives every other."""
-    everybody = living(collection)
-    advance((seconds or 2 * DEFAULT) * 1000 - 1)
-    assert living(collection) == everybody
-    advance(1)
-    assert living(collection) == (everybody if seconds is NEVER else [])
 
 
 def document(number, ttl):
@@ -244,11 +194,6 @@ def test_M5_dropping_it_switches_ttl_off_and_revives_nobody(collection, advance)
     collection.drop_index("_ts_1")
     collection.insert_one({"_id": 2, "ttl": 1})
     lives(collection, advance, NEVER)
-
-
-def when(mongo, ms):
-    _, clock = mongo.admin("GET", "/_lapsedb/clock")
-    return bson.datetime_ms.DatetimeMS(clock["nowMillis"] + ms)
 
 
 @pytest.mark.parametrize("seconds", [0, 2])

@@ -32,6 +32,7 @@ pub struct Server {
     store: PathBuf,
     process: Option<Child>,
     port: u16,
+    mongo_port: Option<u16>,
 }
 
 impl Server {
@@ -46,6 +47,7 @@ impl Server {
             )),
             process: None,
             port: 0,
+            mongo_port: None,
         };
         server.start_again();
         server
@@ -55,17 +57,14 @@ impl Server {
     pub fn start_again(&mut self) {
         let binary = std::env::var("LAPSEDB_BIN")
             .expect("LAPSEDB_BIN names the server; `make test` sets it");
+        let mongo: &[&str] = match self.flags.iter().any(|flag| flag == "--mongo-port") {
+            true => &[],
+            false => &["--mongo-port", "off"],
+        };
         let mut process = Command::new(binary)
-            .args([
-                "--port",
-                "0",
-                "--mongo-port",
-                "off",
-                "--log-level",
-                "error",
-                "--data-path",
-            ])
+            .args(["--port", "0", "--log-level", "error", "--data-path"])
             .arg(&self.store)
+            .args(mongo)
             .args(&self.flags)
             .stdout(Stdio::piped())
             .spawn()
@@ -74,13 +73,13 @@ impl Server {
         BufReader::new(process.stdout.take().expect("a pipe"))
             .read_line(&mut line)
             .expect("a ready line");
-        let port = line
-            .trim()
-            .strip_prefix("ready nosql=127.0.0.1:")
-            .and_then(|rest| rest.split(' ').next());
-        self.port = port
-            .and_then(|port| port.parse().ok())
-            .unwrap_or_else(|| panic!("not ready: {line:?}"));
+        let door = |name: &str| {
+            let mut words = line.trim().strip_prefix("ready ")?.split(' ');
+            let port = words.find_map(|word| word.strip_prefix(name)?.strip_prefix("=127.0.0.1:"));
+            port?.parse().ok()
+        };
+        self.port = door("nosql").unwrap_or_else(|| panic!("not ready: {line:?}"));
+        self.mongo_port = door("mongo");
         self.process = Some(process);
     }
 
@@ -103,6 +102,12 @@ impl Server {
     /// Where the server listens.
     pub fn url(&self, scheme: &str) -> String {
         format!("{scheme}://127.0.0.1:{}/", self.port)
+    }
+
+    /// Where the Mongo door listens, on a server started with `--mongo-port 0`.
+    pub fn mongo_url(&self) -> String {
+        let port = self.mongo_port.expect("a Mongo door");
+        format!("mongodb://127.0.0.1:{port}/")
     }
 
     /// A client as a user would build it: HTTP/2 and binary bodies by default.
