@@ -102,6 +102,7 @@ const NAMES: &[(i32, &str)] = &[
     (189, "PrimarySteppedDown"),
     (193, "CannotShardCollection"),
     (197, "InvalidIndexSpecificationOption"),
+    (201, "CannotBuildIndexKeys"),
     (211, "KeyNotFound"),
     (217, "IncompleteTransactionHistory"),
     (224, "QueryFeatureNotAllowed"),

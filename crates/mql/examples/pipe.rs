@@ -59,7 +59,7 @@ fn answer(request: &Object) -> Result<Value> {
 fn options(request: &Object) -> Result<Options> {
     let mut options = Options {
         env: Arc::new(Env::new(NOW, 1)),
-        collation: None,
+        ..Options::default()
     };
     if let Some(Value::Object(collation)) = request.get("collation") {
         options.collation = Collation::parse(collation)?.map(Arc::new);

@@ -13,6 +13,7 @@ pub mod projection;
 pub mod show;
 pub mod sort;
 pub mod stages;
+pub mod text;
 pub mod update;
 mod values;
 

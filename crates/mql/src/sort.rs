@@ -14,8 +14,8 @@ use lapsedb_value::{Object, Str, Value};
 
 use crate::collation::Collation;
 use crate::expressions::numeric::Num;
-use crate::expressions::path;
 use crate::expressions::values::compare;
+use crate::expressions::{Metas, path, unavailable};
 use crate::filter::Options;
 use crate::show::{show_element, show_object};
 use crate::{MqlError, Result};
@@ -37,6 +37,17 @@ struct Field {
     path: Str,
     steps: Vec<Str>,
     descending: bool,
+    /// What it is, if it is no field: known of a document by how it was found.
+    beside: Option<ByBeside>,
+}
+
+/// An order by what is beside documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ByBeside {
+    /// How well the texts answer: best first.
+    Score,
+    /// How far the place is: nearest first.
+    Distance,
 }
 
 impl Sort {
@@ -53,10 +64,14 @@ impl Sort {
             return Err(MqlError::new(13103, message));
         }
         let field = |(name, direction): (&Str, &Value)| {
+            if is_score(direction) {
+                return Ok(Field::beside(name, ByBeside::Score));
+            }
             Ok(Field {
                 path: name.clone(),
                 steps: path::split(name)?,
                 descending: is_descending(name, direction)?,
+                beside: None,
             })
         };
         let fields = spec.iter().map(field).collect::<Result<_>>()?;
@@ -74,10 +89,54 @@ impl Sort {
         }
         match spec.is_empty() {
             true => Ok(None),
-            false => Ok(Some(
-                Sort::parse(spec)?.with_collation(options.collation.clone()),
-            )),
+            false => {
+                let sort = Sort::parse(spec)?.with_collation(options.collation.clone());
+                sort.check(options.metas)?;
+                Ok(Some(sort))
+            }
         }
+    }
+
+    /// Refuses an order by what is not known of the documents.
+    pub(crate) fn check(&self, known: Metas) -> Result<()> {
+        match known.text_score || !self.needs_score() {
+            true => Ok(()),
+            false => Err(unavailable("text score")),
+        }
+    }
+
+    /// Whether documents are ordered by how well their texts answer.
+    pub fn needs_score(&self) -> bool {
+        let by_score = |field: &Field| field.beside == Some(ByBeside::Score);
+        self.fields.iter().any(by_score)
+    }
+
+    /// The order of documents that were found by their distance.
+    pub fn nearest_first() -> Sort {
+        Sort {
+            fields: vec![Field::beside("$near", ByBeside::Distance)],
+            collation: None,
+            visits: None,
+        }
+    }
+
+    /// As [`Sort::key`], of a document that was found with this score, or at this distance.
+    pub fn key_beside(
+        &self,
+        document: &Object,
+        score: Option<f64>,
+        distance: Option<f64>,
+    ) -> Result<Vec<Value>> {
+        let mut key = self.key(document)?;
+        for (field, value) in self.fields.iter().zip(&mut key) {
+            let known = match field.beside {
+                None => continue,
+                Some(ByBeside::Score) => score,
+                Some(ByBeside::Distance) => distance,
+            };
+            *value = known.map_or(Value::Null, Value::Double);
+        }
+        Ok(key)
     }
 
     /// The fields in order, and whether each descends.
@@ -105,8 +164,9 @@ impl Sort {
             None => value.clone(),
         };
         // An id counts as a whole, also where a stage has made it an array.
-        if let [Field { path, .. }] = self.fields.as_slice()
+        if let [Field { path, beside, .. }] = self.fields.as_slice()
             && path == "_id"
+            && beside.is_none()
         {
             let id = document.get("_id").unwrap_or(&Value::Null);
             return Ok(vec![fold(id)]);
@@ -194,6 +254,17 @@ impl Sort {
     }
 }
 
+impl Field {
+    fn beside(name: &str, by: ByBeside) -> Field {
+        Field {
+            path: name.into(),
+            steps: Vec::new(),
+            descending: by == ByBeside::Score,
+            beside: Some(by),
+        }
+    }
+}
+
 /// `$natural` stands alone. Backward, documents are numbered as they are asked for, and the numbers descend.
 fn natural(spec: &Object, direction: &Value) -> Result<Option<Sort>> {
     if spec.len() > 1 {
@@ -210,10 +281,17 @@ fn natural(spec: &Object, direction: &Value) -> Result<Option<Sort>> {
             path: Str::const_new("$natural"),
             steps: Vec::new(),
             descending: true,
+            beside: None,
         }],
         collation: None,
         visits: Some(Arc::default()),
     }))
+}
+
+/// Whether an order is by the score of texts.
+fn is_score(direction: &Value) -> bool {
+    let meta = direction.as_object().filter(|object| object.len() == 1);
+    meta.is_some_and(|meta| meta.get("$meta").and_then(Value::as_str) == Some("textScore"))
 }
 
 fn is_descending(name: &str, direction: &Value) -> Result<bool> {

@@ -198,7 +198,7 @@ proptest! {
     #[test]
     fn updates(update in update(), filter in object(value()), document in object(value()), position in 0..3usize) {
         if let Ok(update) = Update::parse(&update, &[], &Options::default()) {
-            let found = Match { position: Some(position) };
+            let found = Match { position: Some(position), ..Match::default() };
             if let Ok(updated) = update.apply(&document, found) {
                 // What an update did not modify is as it was.
                 let same = lapsedb_value::order::identical_bson(
@@ -214,7 +214,7 @@ proptest! {
     #[test]
     fn projections_orders_and_collations(spec in object(value()), document in object(value())) {
         if let Ok(projection) = Projection::parse(&spec, &Options::default()) {
-            let _ = projection.apply(document.clone(), Match { position: Some(0) }, None);
+            let _ = projection.apply(document.clone(), Match { position: Some(0), ..Match::default() }, None);
         }
         if let Ok(Some(sort)) = Sort::parse_find(&spec, &Options::default()) {
             let _ = sort.key(&document);

@@ -7,15 +7,19 @@ mod common;
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use common::{object, value};
 use lapsedb_mql::MqlError;
 use lapsedb_mql::accumulator_names;
 use lapsedb_mql::collation::Collation;
+use lapsedb_mql::expressions::Metas;
 use lapsedb_mql::filter::{Filter, Options};
 use lapsedb_mql::projection::Projection;
 use lapsedb_mql::stages::stage_names;
+use lapsedb_mql::text::TextSpec;
 use lapsedb_mql::update::Update;
+use lapsedb_value::Object;
 
 /// Operators of filters, each in a filter.
 const FILTERS: &[(&str, &str)] = &[
@@ -175,13 +179,23 @@ fn names(all: &str, known: impl Fn(&str) -> bool) -> impl Iterator<Item = (Strin
 }
 
 fn page() -> String {
-    let options = Options::default();
+    // As behind a `$text` of a collection that has a text index.
+    let options = Options {
+        text: Some(Arc::new(TextSpec::of_options(&Object::new()))),
+        metas: Metas {
+            text_score: true,
+            distance: true,
+        },
+        ..Options::default()
+    };
     let mut page = String::from(
         "# The language of MongoDB: what works\n\nWritten by `cargo run -p xtask -- gen` from what `crates/mql` does with an example \
          of each; a test fails when it is stale.\n\nCollations order text as the root collation does, Latin letters with their \
          accents, for every locale: the rules of single languages beyond that are not known. Patterns run in time linear in \
          the text; those with look-around or back references give up after a million steps and then do not match. There is no \
-         JavaScript. `$near` and `$nearSphere` measure and filter; `find` sorts by them only where an index serves them.\n",
+         JavaScript.\n\n`$text` needs a text index (27). English words are reduced to their stems and its stop words left out, with \
+         the same scores as in MongoDB; words of the other languages that an index may name, and of `none`, are compared by their letters \
+         alone, without case and accents. `$near` and `$nearSphere` sort by distance; no geo index is used.\n",
     );
     table(
         &mut page,

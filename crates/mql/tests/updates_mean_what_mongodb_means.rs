@@ -18,7 +18,7 @@ const NOW: i64 = 1_600_000_000_000;
 fn options() -> Options {
     Options {
         env: Arc::new(Env::new(NOW, 1)),
-        collation: None,
+        ..Options::default()
     }
 }
 

@@ -34,9 +34,10 @@ pub(crate) use array::{N_FIELDS, read_n};
 use form::{Operator, Run, RunNamed};
 pub(crate) use object::merge_objects::merge;
 use path::Path;
-pub use scope::{Env, Names, Scope};
+pub use scope::{Beside, Env, Metas, Names, Scope};
 pub(crate) use table::is_operator;
 pub use table::operator_names;
+pub(crate) use variable::unavailable;
 
 /// An expression that has been read and checked.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! What an expression sees while it is computed: the document, the variables, the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use lapsedb_value::{Object, Str, Value};
 
@@ -11,6 +12,34 @@ pub struct Env {
     cluster_time: Option<u64>,
     variables: Vec<(Str, Value)>,
     seed: AtomicU64,
+    beside: Mutex<Beside>,
+}
+
+/// What the search for a document has left beside it: what `$meta` tells.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// How well its texts answer `$text`.
+    pub score: Option<f64>,
+    /// How far its place is.
+    pub distance: Option<f64>,
+    /// Its place.
+    pub point: Option<Value>,
+}
+
+impl Beside {
+    /// Whether there is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.score.is_none() && self.distance.is_none() && self.point.is_none()
+    }
+}
+
+/// Which of these are known where an expression stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metas {
+    /// Whether a `$text` is before it.
+    pub text_score: bool,
+    /// Whether a `$geoNear` or `$near` is before it.
+    pub distance: bool,
 }
 
 /// The step of the counter behind the random numbers: 2^64 divided by the golden ratio.
@@ -24,6 +53,7 @@ impl Env {
             cluster_time: None,
             variables: Vec::new(),
             seed: AtomicU64::new(seed),
+            beside: Mutex::default(),
         }
     }
 
@@ -48,7 +78,19 @@ impl Env {
             cluster_time: self.cluster_time,
             variables: all,
             seed: AtomicU64::new(self.random_bits()),
+            beside: Mutex::default(),
         }
+    }
+
+    /// Says what is beside the document that is looked at next.
+    pub(crate) fn set_beside(&self, beside: Beside) {
+        *self.beside.lock().unwrap_or_else(PoisonError::into_inner) = beside;
+    }
+
+    /// What is beside the document that is looked at.
+    pub(crate) fn beside(&self) -> Beside {
+        let beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+        beside.clone()
     }
 
     /// The time of the command, in milliseconds since 1970.
@@ -95,6 +137,7 @@ impl Env {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     known: Vec<Str>,
+    metas: Metas,
 }
 
 impl Names {
@@ -103,6 +146,18 @@ impl Names {
         let mut names = self.clone();
         names.known.push(name.into());
         names
+    }
+
+    /// The same where this is known of documents.
+    #[must_use]
+    pub fn with_metas(mut self, metas: Metas) -> Names {
+        self.metas = metas;
+        self
+    }
+
+    /// What `$meta` can tell.
+    pub fn metas(&self) -> Metas {
+        self.metas
     }
 
     /// Whether there is such a variable.

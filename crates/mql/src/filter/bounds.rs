@@ -145,7 +145,8 @@ impl Filter {
                 | Node::Never
                 | Node::Expr(_)
                 | Node::Sample(_)
-                | Node::Schema(_) => {}
+                | Node::Schema(_)
+                | Node::Text(_) => {}
             }
         }
         None
@@ -182,7 +183,12 @@ fn collect(node: &Node, prefix: &str, path: &str, found: &mut Vec<Vec<Interval>>
         }
         Node::Or(parts) => found.extend(of_branches(parts, prefix, path)),
         Node::Never => found.push(Vec::new()),
-        Node::Nor(_) | Node::Not(_) | Node::Expr(_) | Node::Sample(_) | Node::Schema(_) => {}
+        Node::Nor(_)
+        | Node::Not(_)
+        | Node::Expr(_)
+        | Node::Sample(_)
+        | Node::Schema(_)
+        | Node::Text(_) => {}
     }
 }
 
@@ -229,7 +235,8 @@ fn values(node: &Node, found: &mut Vec<Vec<Interval>>) {
         | Node::Not(_)
         | Node::Expr(_)
         | Node::Sample(_)
-        | Node::Schema(_) => {}
+        | Node::Schema(_)
+        | Node::Text(_) => {}
     }
 }
 

@@ -138,6 +138,7 @@ fn paths<'a>(node: &'a Node, found: &mut Vec<(&'a str, &'a Value)>) {
         | Node::Never
         | Node::Expr(_)
         | Node::Sample(_)
-        | Node::Schema(_) => {}
+        | Node::Schema(_)
+        | Node::Text(_) => {}
     }
 }

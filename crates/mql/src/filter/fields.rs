@@ -29,7 +29,7 @@ fn collect(node: &Node, names: &mut Vec<Str>) -> bool {
             }
             true
         }
-        Node::Expr(_) | Node::Schema(_) => false,
+        Node::Expr(_) | Node::Schema(_) | Node::Text(_) => false,
     }
 }
 

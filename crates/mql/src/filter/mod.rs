@@ -11,10 +11,11 @@ pub(crate) mod parse;
 pub(crate) mod path;
 mod pathless;
 mod schema;
+mod special;
 
 use std::sync::Arc;
 
-use lapsedb_value::{Object, Value};
+use lapsedb_value::{Object, Str, Value};
 
 pub use bounds::{Edge, Interval};
 pub(crate) use equalities::{equalities, id_of};
@@ -22,7 +23,8 @@ pub use path::FieldPath;
 
 use crate::Result;
 use crate::collation::Collation;
-use crate::expressions::Env;
+use crate::expressions::{Env, Metas, Names};
+use crate::text::{Search, TextSpec};
 use node::{Node, Run};
 use parse::Parser;
 use path::Holder;
@@ -34,6 +36,38 @@ pub struct Options {
     pub collation: Option<Arc<Collation>>,
     /// The time, the variables and the random numbers of the command.
     pub env: Arc<Env>,
+    /// The text index that `$text` asks, if there is one.
+    pub text: Option<Arc<TextSpec>>,
+    /// The text indexes of other collections, for pipelines that read them.
+    pub texts: Vec<(Str, Arc<TextSpec>)>,
+    /// What `$meta` can tell here.
+    pub metas: Metas,
+}
+
+impl Options {
+    /// What an expression may use besides the document.
+    pub fn names(&self) -> Names {
+        self.env.names().with_metas(self.metas)
+    }
+
+    /// The same for expressions behind a filter, which may leave something beside each document.
+    #[must_use]
+    pub fn behind(&self, filter: &Filter) -> Options {
+        let mut options = self.clone();
+        options.metas.text_score |= filter.text().is_some();
+        options.metas.distance |= filter.near().is_some();
+        options
+    }
+
+    /// The same for a pipeline over another collection of the database.
+    pub(crate) fn of_collection(&self, name: &str) -> Options {
+        let other = self.texts.iter().find(|(known, _)| known == name);
+        Options {
+            text: other.map(|(_, spec)| Arc::clone(spec)),
+            metas: Metas::default(),
+            ..self.clone()
+        }
+    }
 }
 
 /// A filter that has been read and checked.
@@ -44,17 +78,21 @@ pub struct Filter {
 }
 
 /// The element of an array that made a document match, as `$` in updates and projections needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Match {
     /// Its position in the array.
     pub position: Option<usize>,
+    /// How well the texts of the document answer `$text`.
+    pub score: Option<f64>,
+    /// How far its place is from that of `$near`.
+    pub distance: Option<f64>,
 }
 
 impl Filter {
     /// Reads a filter.
     pub fn parse(filter: &Object, options: &Options) -> Result<Filter> {
         Ok(Filter {
-            root: normalize::normalize(Parser::new(options).object(filter)?),
+            root: normalize::normalize(special::checked(Parser::new(options).object(filter)?)?),
             options: options.clone(),
         })
     }
@@ -85,8 +123,29 @@ impl Filter {
             Some(error) => Err(error),
             None => Ok(found.then_some(Match {
                 position: run.position,
+                score: run.score,
+                distance: run.distance,
             })),
         }
+    }
+
+    /// What the filter asks of texts: `$text`.
+    pub fn text(&self) -> Option<&Search> {
+        special::text(&self.root)
+    }
+
+    /// Whether every document that the filter finds answers its `$text`.
+    pub fn demands_text(&self) -> bool {
+        match &self.root {
+            Node::Text(_) => true,
+            Node::And(parts) => parts.iter().any(|part| matches!(part, Node::Text(_))),
+            _ => false,
+        }
+    }
+
+    /// The one value that every document which the filter finds has at a path, or has in an array there.
+    pub fn equal_to(&self, path: &str) -> Option<&Value> {
+        special::equal_to(&self.root, path)
     }
 
     /// The field whose distance the filter sorts by, and how to measure it: `$near` and `$nearSphere`.

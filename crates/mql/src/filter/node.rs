@@ -1,13 +1,17 @@
 //! The tree of a filter, and how documents are held against it.
 
+use std::sync::Arc;
+
 use lapsedb_value::{Object, Value};
 
+use super::geo::Near;
 use super::operators::Test;
-use super::path::{FieldPath, Holder, Walk};
+use super::path::{FieldPath, Holder, Leaf, Walk};
 use super::pathless::Expression;
 use super::schema::Schema;
 use crate::MqlError;
 use crate::expressions::Env;
+use crate::text::Search;
 
 /// A part of a filter.
 #[derive(Clone, Debug)]
@@ -29,6 +33,8 @@ pub(crate) enum Node {
     Sample(f64),
     /// `$jsonSchema`.
     Schema(Box<Schema>),
+    /// `$text`.
+    Text(Arc<Search>),
 }
 
 /// One run of a filter over one document.
@@ -38,6 +44,10 @@ pub(crate) struct Run<'a> {
     pub(crate) env: &'a Env,
     /// The element of an array that made the last matching part match.
     pub(crate) position: Option<usize>,
+    /// How well the texts of the document answer, once they were asked.
+    pub(crate) score: Option<f64>,
+    /// How far the nearest of its places is, once they were asked.
+    pub(crate) distance: Option<f64>,
     /// What went wrong in an expression; then the answer means nothing.
     pub(crate) error: Option<MqlError>,
 }
@@ -48,6 +58,8 @@ impl<'a> Run<'a> {
             root,
             env,
             position: None,
+            score: None,
+            distance: None,
             error: None,
         }
     }
@@ -66,10 +78,15 @@ impl Node {
             }),
             Node::Not(part) => unpositioned(run, |run| !part.matches(holder, run)),
             Node::Never => false,
+            Node::Field {
+                path,
+                test: Test::Near(near),
+            } => near_matches(path, near, holder, run),
             Node::Field { path, test } => field_matches(path, test, holder, run),
             Node::Expr(expression) => expression.is_true(run),
             Node::Sample(rate) => run.env.random() < *rate,
             Node::Schema(schema) => schema.matches(run.root),
+            Node::Text(search) => search_matches(search, run),
         }
     }
 
@@ -83,7 +100,7 @@ impl Node {
             Node::Field { test, .. } => test.matches(value, run),
             Node::Never => false,
             // The parser lets none of them into an element.
-            Node::Expr(_) | Node::Sample(_) | Node::Schema(_) => false,
+            Node::Expr(_) | Node::Sample(_) | Node::Schema(_) | Node::Text(_) => false,
         }
     }
 }
@@ -94,6 +111,39 @@ fn unpositioned(run: &mut Run<'_>, ask: impl FnOnce(&mut Run<'_>) -> bool) -> bo
     let answer = ask(run);
     run.position = before;
     answer
+}
+
+/// Looks at all places of the document, because the nearest one counts.
+fn near_matches(path: &FieldPath, near: &Near, holder: Holder<'_>, run: &mut Run<'_>) -> bool {
+    let mut nearest: Option<f64> = None;
+    let mut visit = |value: &Value, _| {
+        let found = near.distance(value);
+        nearest = match (nearest, found) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        false
+    };
+    let mut walk = Walk {
+        leaf: Leaf::Elements,
+        visit: &mut visit,
+    };
+    walk.from(holder, path.parts(), None);
+    run.distance = nearest.filter(|distance| near.is_in_range(*distance));
+    run.distance.is_some()
+}
+
+fn search_matches(search: &Search, run: &mut Run<'_>) -> bool {
+    match search.score(run.root) {
+        Ok(score) => {
+            run.score = score;
+            score.is_some()
+        }
+        Err(error) => {
+            run.error.get_or_insert(error);
+            false
+        }
+    }
 }
 
 fn field_matches(path: &FieldPath, test: &Test, holder: Holder<'_>, run: &mut Run<'_>) -> bool {

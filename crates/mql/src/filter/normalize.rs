@@ -30,6 +30,8 @@ pub(super) fn normalize(node: Node) -> Node {
         Node::Or(parts) => {
             let mut parts = sorted(parts);
             parts.retain(|part| !matches!(part, Node::Never));
+            // Asked first, so that a document has its score also where another way would do.
+            parts.sort_by_key(|part| !matches!(part, Node::Text(_)));
             match (parts.len(), parts.pop()) {
                 (_, None) => Node::Never,
                 // One way to match is no choice.
@@ -49,9 +51,12 @@ pub(super) fn normalize(node: Node) -> Node {
             path,
             test: Test::ElemMatch(ElemMatch::Object(Box::new(normalize(*inner)))),
         },
-        Node::Never | Node::Field { .. } | Node::Expr(_) | Node::Sample(_) | Node::Schema(_) => {
-            node
-        }
+        Node::Never
+        | Node::Field { .. }
+        | Node::Expr(_)
+        | Node::Sample(_)
+        | Node::Schema(_)
+        | Node::Text(_) => node,
     }
 }
 
@@ -75,7 +80,8 @@ fn path(node: &Node) -> &str {
         | Node::Never
         | Node::Expr(_)
         | Node::Sample(_)
-        | Node::Schema(_) => "",
+        | Node::Schema(_)
+        | Node::Text(_) => "",
     }
 }
 
@@ -90,6 +96,8 @@ fn rank(node: &Node) -> u8 {
         Node::Expr(_) => 25,
         Node::Never => 26,
         Node::Sample(_) | Node::Schema(_) => 27,
+        // To be asked last, because it takes the most.
+        Node::Text(_) => 29,
     }
 }
 

@@ -20,6 +20,7 @@ use super::path::FieldPath;
 use super::pathless::{self, Expression};
 use super::schema::Schema;
 use crate::expressions::Expr;
+use crate::text::Search;
 use crate::values::is_true;
 use crate::{MqlError, Result};
 
@@ -88,14 +89,19 @@ impl<'a> Parser<'a> {
                 )));
             }
             "$expr" => {
-                let expr = Expr::parse(value, &self.options.env.names())?;
+                let expr = Expr::parse(value, &self.options.names())?;
                 parts.push(Node::Expr(Expression(Arc::new(expr))));
             }
             "$sampleRate" => parts.push(Node::Sample(pathless::sample_rate(value)?)),
             "$jsonSchema" => parts.push(Node::Schema(Box::new(Schema::parse(value)?))),
             "$alwaysFalse" => parts.push(Node::Never),
             "$alwaysTrue" => {}
-            "$text" => return Err(MqlError::new(27, "text index required for $text query")),
+            "$text" => {
+                let spec = self.options.text.as_ref();
+                let spec =
+                    spec.ok_or_else(|| MqlError::new(27, "text index required for $text query"))?;
+                parts.push(Node::Text(Arc::new(Search::parse(value, spec)?)));
+            }
             "$where" => {
                 return Err(MqlError::new(
                     115,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use lapsedb_value::{Object, Str, Value};
 
 use crate::Result;
-use crate::expressions::Env;
+use crate::expressions::{Beside, Env};
 use crate::filter::{Match, Options};
 use crate::stages::shape::Shape;
 
@@ -37,6 +37,10 @@ pub enum Meta {
     RecordId,
     /// The entry of the index that led to the document; shown only where an index is forced.
     IndexKey,
+    /// How well the texts of the document answer `$text`.
+    TextScore,
+    /// How far the place of the document is from that of `$near`.
+    Distance,
 }
 
 impl Projection {
@@ -66,6 +70,11 @@ impl Projection {
         found: Match,
         sort_key: Option<&[Value]>,
     ) -> Result<Object> {
+        self.env.set_beside(Beside {
+            score: found.score,
+            distance: found.distance,
+            point: None,
+        });
         let before = self.positional.as_ref().map(|_| document.clone());
         let mut shown = match &self.shape {
             Some(shape) => shape.apply(document, &self.env)?,
@@ -81,10 +90,48 @@ impl Projection {
             positional::apply(path, before, &mut shown, found.position)?;
         }
         for (path, meta) in &self.metas {
-            if let (Meta::SortKey, Some(key), [name]) = (meta, sort_key, path.as_slice()) {
-                shown.insert(name.clone(), Value::Array(key.to_vec()));
+            let value = match meta {
+                Meta::SortKey => sort_key.map(|key| Value::Array(key.to_vec())),
+                Meta::TextScore => found.score.map(Value::Double),
+                Meta::Distance => found.distance.map(Value::Double),
+                Meta::RecordId | Meta::IndexKey => None,
+            };
+            if let Some(value) = value {
+                set_in(&mut shown, path, &value);
             }
         }
         Ok(shown)
+    }
+}
+
+/// Sets a path in an object; in arrays on the way, in every element.
+fn set_in(object: &mut Object, path: &[Str], value: &Value) {
+    match path {
+        [] => {}
+        [last] => {
+            object.insert(last.clone(), value.clone());
+        }
+        [first, rest @ ..] => match object.get_mut(first) {
+            Some(inner) => set_below(inner, rest, value),
+            None => {
+                let mut inner = Value::Null;
+                set_below(&mut inner, rest, value);
+                object.insert(first.clone(), inner);
+            }
+        },
+    }
+}
+
+fn set_below(holder: &mut Value, path: &[Str], value: &Value) {
+    match holder {
+        Value::Object(object) => set_in(object, path, value),
+        Value::Array(elements) => elements
+            .iter_mut()
+            .for_each(|element| set_below(element, path, value)),
+        other => {
+            let mut object = Object::with_capacity(1);
+            set_in(&mut object, path, value);
+            *other = Value::Object(object);
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::elem_match::ElementOf;
 use super::slice::Slice;
 use super::{Meta, Projection};
 use crate::expressions::numeric::Num;
-use crate::expressions::{Expr, path};
+use crate::expressions::{Expr, path, unavailable};
 use crate::filter::Options;
 use crate::stages::shape::{Leaf, Named, Policy, Shape, flag, is_expression, parse_expr};
 use crate::{MqlError, Result};
@@ -93,7 +93,7 @@ impl Reader<'_> {
     }
 
     fn expression(&self, value: &Value) -> Result<Expr> {
-        parse_expr(value, &self.options.env.names())
+        parse_expr(value, &self.options.names())
     }
 
     fn operator(&self, steps: &[Str], object: &Object, value: &Value) -> Result<Part> {
@@ -128,7 +128,7 @@ impl Reader<'_> {
                     )),
                 }
             }
-            "$meta" => meta(argument).map(Part::Meta),
+            "$meta" => meta(argument, self.options).map(Part::Meta),
             _ => Ok(Part::Leaf(Leaf::Compute(self.expression(value)?))),
         }
     }
@@ -278,15 +278,15 @@ fn joined(prefix: &[Str], name: &str) -> Result<Vec<Str>> {
     Ok(steps)
 }
 
-fn meta(argument: &Value) -> Result<Meta> {
+fn meta(argument: &Value, options: &Options) -> Result<Meta> {
     match argument.as_str() {
         Some("sortKey") => Ok(Meta::SortKey),
         Some("recordId") => Ok(Meta::RecordId),
         Some("indexKey") => Ok(Meta::IndexKey),
-        Some("textScore") => Err(MqlError::new(
-            40218,
-            "query requires text score metadata, but it is not available",
-        )),
+        Some("textScore") if options.metas.text_score => Ok(Meta::TextScore),
+        Some("textScore") => Err(unavailable("text score")),
+        Some("geoNearDistance") if options.metas.distance => Ok(Meta::Distance),
+        Some("geoNearDistance") => Err(unavailable("$geoNear distance")),
         Some(other) => Err(MqlError::new(
             17308,
             format!("Unsupported argument to $meta: {other}"),

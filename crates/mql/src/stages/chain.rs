@@ -11,6 +11,7 @@ use lapsedb_value::{Object, Value};
 
 use super::Stage;
 use crate::accumulators::object_weight;
+use crate::expressions::{Beside, Metas};
 use crate::filter::{Filter, Options};
 use crate::{MqlError, Result};
 
@@ -58,6 +59,11 @@ pub(crate) trait Step: Send {
     fn finish(&mut self, _: &mut Vec<Object>) -> Result<()> {
         Ok(())
     }
+
+    /// What is beside the documents that were handed on last of all, in their order; nothing, if nothing is.
+    fn besides(&mut self) -> Vec<Beside> {
+        Vec::new()
+    }
 }
 
 /// A stage at work that reads other collections.
@@ -85,6 +91,9 @@ pub(crate) struct Chain {
     /// The first stage that still wants documents: those before it are over.
     first: usize,
     flow: Flow,
+    env: Shared,
+    /// Whether its first stage leaves something beside documents.
+    makes: bool,
 }
 
 impl Chain {
@@ -93,6 +102,10 @@ impl Chain {
             works: stages.iter().map(|stage| stage.start(options)).collect(),
             first: 0,
             flow: Flow::More,
+            env: Arc::clone(&options.env),
+            makes: stages
+                .first()
+                .is_some_and(|stage| stage.makes() != Metas::default()),
         }
     }
 
@@ -104,7 +117,16 @@ impl Chain {
         out: &mut Vec<Object>,
     ) -> Result<Flow> {
         if self.flow == Flow::More {
-            self.run_from(self.first, documents, foreign, out).await?;
+            // A chain inside another one goes on with what is beside the documents there.
+            let around = self.env.beside();
+            if self.makes || !around.is_empty() {
+                let besides = vec![around.clone(); documents.len()];
+                self.carry_from(self.first, documents, besides, foreign, out)
+                    .await?;
+                self.env.set_beside(around);
+            } else {
+                self.run_from(self.first, documents, foreign, out).await?;
+            }
         }
         Ok(self.flow)
     }
@@ -117,13 +139,21 @@ impl Chain {
     ) -> Result<()> {
         let mut at = self.first;
         while at < self.works.len() {
-            let mut made = Vec::new();
+            let (mut made, mut besides) = (Vec::new(), Vec::new());
             match self.works.get_mut(at) {
-                Some(Work::Step(step)) => step.finish(&mut made)?,
+                Some(Work::Step(step)) => {
+                    step.finish(&mut made)?;
+                    besides = step.besides();
+                }
                 Some(Work::Joint(joint)) => made = joint.finish(foreign).await?,
                 None => {}
             }
-            self.run_from(at + 1, made, foreign, out).await?;
+            if besides.iter().any(|beside| !beside.is_empty()) {
+                self.carry_from(at + 1, made, besides, foreign, out).await?;
+                self.env.set_beside(Beside::default());
+            } else {
+                self.run_from(at + 1, made, foreign, out).await?;
+            }
             at = (at + 1).max(self.first);
         }
         Ok(())
@@ -154,6 +184,39 @@ impl Chain {
                 Work::Joint(joint) => next = joint.batch(documents, foreign).await?,
             }
             documents = next;
+        }
+        out.append(&mut documents);
+        Ok(())
+    }
+
+    /// The same for documents that have something beside them: each passes by itself, so that what it becomes keeps it.
+    async fn carry_from(
+        &mut self,
+        from: usize,
+        mut documents: Vec<Object>,
+        mut besides: Vec<Beside>,
+        foreign: &dyn Foreign,
+        out: &mut Vec<Object>,
+    ) -> Result<()> {
+        for (at, work) in self.works.iter_mut().enumerate().skip(from) {
+            let (mut next, mut beside_next) = (Vec::with_capacity(documents.len()), Vec::new());
+            for (document, beside) in documents.into_iter().zip(besides) {
+                self.env.set_beside(beside.clone());
+                let (flow, after) = match work {
+                    Work::Step(step) => (step.push(document, &mut next)?, self.env.beside()),
+                    Work::Joint(joint) => {
+                        next.append(&mut joint.batch(vec![document], foreign).await?);
+                        (Flow::More, beside)
+                    }
+                };
+                beside_next.resize(next.len(), after);
+                if flow == Flow::Enough {
+                    self.first = self.first.max(at);
+                    self.flow = Flow::Enough;
+                    break;
+                }
+            }
+            (documents, besides) = (next, beside_next);
         }
         out.append(&mut documents);
         Ok(())

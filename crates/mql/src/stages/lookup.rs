@@ -87,7 +87,7 @@ pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Res
         }
     };
     let inner = match (raw, variables) {
-        (Some(raw), variables) => Some(read_inner(raw, variables.unwrap_or_default(), context)?),
+        (Some(raw), own) => Some(read_inner(raw, own.unwrap_or_default(), context, &from)?),
         (None, Some(_)) => {
             return Err(failed(
                 "$lookup with a 'let' argument must also specify 'pipeline'",
@@ -140,6 +140,7 @@ fn read_inner(
     raw: Vec<Value>,
     variables: Vec<(Str, Expr)>,
     context: &Context<'_>,
+    from: &str,
 ) -> Result<Inner> {
     let mut inner = context.inside(Place::Lookup)?;
     // A filter asks the surroundings for the names that its expressions may use.
@@ -148,7 +149,7 @@ fn read_inner(
         .map(|(name, _)| (name.clone(), Value::Null));
     let options = Options {
         env: Arc::new(context.options.env.nested(nulls.collect())),
-        ..context.options.clone()
+        ..context.options.of_collection(from)
     };
     for (name, _) in &variables {
         inner.names = inner.names.with(name.clone());
@@ -263,7 +264,7 @@ impl Joining {
             .collect::<Result<Vec<_>>>()?;
         let options = Options {
             env: Arc::new(self.options.env.nested(values)),
-            ..self.options.clone()
+            ..self.options.of_collection(&self.lookup.from)
         };
         let context = Context {
             options: &options,

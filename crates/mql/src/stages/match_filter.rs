@@ -13,15 +13,21 @@ pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Res
     Ok(vec![Stage::Match(Arc::new(filter))])
 }
 
-pub(super) fn start(filter: &Arc<Filter>) -> Work {
-    Work::Step(Box::new(Matching(Arc::clone(filter))))
+pub(super) fn start(filter: &Arc<Filter>, env: Shared) -> Work {
+    Work::Step(Box::new(Matching(Arc::clone(filter), env)))
 }
 
-struct Matching(Arc<Filter>);
+struct Matching(Arc<Filter>, Shared);
 
 impl Step for Matching {
     fn push(&mut self, document: Object, out: &mut Vec<Object>) -> Result<Flow> {
-        if self.0.matches(&document)? {
+        if let Some(found) = self.0.match_with_position(&document)? {
+            if found.score.is_some() {
+                self.1.set_beside(Beside {
+                    score: found.score,
+                    ..Beside::default()
+                });
+            }
             out.push(document);
         }
         Ok(Flow::More)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lapsedb_value::{Object, Str, Value};
 
 use crate::expressions::values::type_name;
-use crate::expressions::{Expr, Names, path};
+use crate::expressions::{Beside, Expr, Metas, Names, path, unavailable};
 use crate::filter::{Filter, Options};
 use crate::sort::Sort;
 use crate::{MqlError, Result};
@@ -121,7 +121,10 @@ impl Context<'_> {
         }
         Ok(Context {
             options: self.options,
-            names: self.names.clone(),
+            names: match place {
+                Place::Lookup | Place::Union => self.names.clone().with_metas(Metas::default()),
+                Place::Main | Place::Facet | Place::Update => self.names.clone(),
+            },
             place,
             depth: self.depth + 1,
         })
@@ -184,10 +187,19 @@ pub(crate) fn parse_stages(list: &[Value], context: &Context<'_>) -> Result<Vec<
         return Err(MqlError::new(7749501, message));
     }
     let mut stages = Vec::with_capacity(list.len());
+    let mut context = context.clone();
     for (at, value) in list.iter().enumerate() {
         let (name, spec, parse) = find(value)?;
-        check_place(name, at, list.len(), context)?;
-        stages.extend(parse(name, spec, context)?);
+        check_place(name, at, list.len(), &context)?;
+        let parsed = parse(name, spec, &context)?;
+        if let [made] = parsed.as_slice() {
+            made.check_search(at, context.place)?;
+            let known = made.makes();
+            if known != Metas::default() {
+                context.names = context.names.with_metas(known);
+            }
+        }
+        stages.extend(parsed);
     }
     Ok(stages)
 }
@@ -270,14 +282,48 @@ fn check_place(name: &str, at: usize, count: usize, context: &Context<'_>) -> Re
 }
 
 impl Stage {
+    /// What the stage leaves beside its documents.
+    pub(crate) fn makes(&self) -> Metas {
+        match self {
+            Stage::Match(filter) => Metas {
+                text_score: filter.text().is_some(),
+                distance: false,
+            },
+            Stage::GeoNear(_) => Metas {
+                text_score: false,
+                distance: true,
+            },
+            _ => Metas::default(),
+        }
+    }
+
+    /// Refuses a search of texts or places where no index can serve it.
+    fn check_search(&self, at: usize, place: Place) -> Result<()> {
+        let Stage::Match(filter) = self else {
+            return Ok(());
+        };
+        if filter.near().is_some() {
+            let message = "$geoNear, $near, and $nearSphere are not allowed in this context";
+            return Err(MqlError::new(5_626_500, message));
+        }
+        match filter.text() {
+            Some(_) if place == Place::Facet => Err(unavailable("text score")),
+            Some(_) if at > 0 => Err(MqlError::new(
+                17313,
+                "$match with $text is only allowed as the first pipeline stage",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The stage at work.
     pub(crate) fn start(&self, options: &Options) -> Work {
         let env = || Arc::clone(&options.env);
         match self {
-            Stage::Match(filter) => match_filter::start(filter),
+            Stage::Match(filter) => match_filter::start(filter, env()),
             Stage::Shape(shape) => project::start(shape, env()),
             Stage::Group(group) => group::start(group, options),
-            Stage::Sort(sort) => sort::start(sort),
+            Stage::Sort(sort) => sort::start(sort, env()),
             Stage::Limit(limit) => limit::start(*limit),
             Stage::Skip(skip) => skip::start(*skip),
             Stage::Unwind(unwind) => unwind::start(unwind),

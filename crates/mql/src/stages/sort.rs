@@ -23,6 +23,7 @@ pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Res
         ));
     };
     let sort = Sort::parse(object)?;
+    sort.check(context.names.metas())?;
     Ok(vec![by(
         sort.with_collation(context.options.collation.clone())
     )])
@@ -73,27 +74,35 @@ pub(super) fn optimize(stages: &mut [Stage]) {
     limit_sorts(stages);
 }
 
-pub(super) fn start(ordered: &Arc<Ordered>) -> Work {
+pub(super) fn start(ordered: &Arc<Ordered>, env: Shared) -> Work {
     Work::Step(Box::new(Sorting {
         ordered: Arc::clone(ordered),
         rows: Vec::new(),
         memory: Memory::new("$sort"),
+        env,
+        besides: Vec::new(),
     }))
 }
 
 /// Documents with their keys; more than twice the limit are never held.
 struct Sorting {
     ordered: Arc<Ordered>,
-    rows: Vec<(Vec<Value>, Object)>,
+    rows: Vec<Row>,
     memory: Memory,
+    env: Shared,
+    besides: Vec<Beside>,
 }
+
+/// A document with its key and with what is beside it.
+type Row = (Vec<Value>, Object, Option<Box<Beside>>);
 
 impl Sorting {
     fn order(&mut self) {
         let sort = &self.ordered.sort;
-        self.rows.sort_by(|(a, _), (b, _)| sort.compare_keys(a, b));
+        self.rows
+            .sort_by(|(a, ..), (b, ..)| sort.compare_keys(a, b));
         if let Some(limit) = self.ordered.limit {
-            for (_, document) in self.rows.drain(limit.min(self.rows.len())..) {
+            for (_, document, _) in self.rows.drain(limit.min(self.rows.len())..) {
                 self.memory
                     .remove(crate::accumulators::object_weight(&document));
             }
@@ -103,9 +112,11 @@ impl Sorting {
 
 impl Step for Sorting {
     fn push(&mut self, document: Object, _: &mut Vec<Object>) -> Result<Flow> {
-        let key = self.ordered.sort.key(&document)?;
+        let beside = Some(self.env.beside()).filter(|beside| !beside.is_empty());
+        let score = beside.as_ref().and_then(|beside| beside.score);
+        let key = self.ordered.sort.key_beside(&document, score, None)?;
         self.memory.add_document(&document)?;
-        self.rows.push((key, document));
+        self.rows.push((key, document, beside.map(Box::new)));
         if let Some(limit) = self.ordered.limit
             && self.rows.len() >= limit.saturating_mul(2)
         {
@@ -116,7 +127,15 @@ impl Step for Sorting {
 
     fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
         self.order();
-        out.extend(self.rows.drain(..).map(|(_, document)| document));
+        for (_, document, beside) in self.rows.drain(..) {
+            out.push(document);
+            self.besides
+                .push(beside.map(|beside| *beside).unwrap_or_default());
+        }
         Ok(())
+    }
+
+    fn besides(&mut self) -> Vec<Beside> {
+        std::mem::take(&mut self.besides)
     }
 }

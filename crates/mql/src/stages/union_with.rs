@@ -42,7 +42,12 @@ pub(super) fn parse(
             "$unionWith stage without explicit collection must have a pipeline with $documents as first stage",
         ));
     }
-    let mut stages = parse_stages(&raw, &context.inside(Place::Union)?)?;
+    let options = context.options.of_collection(&collection);
+    let inner = Context {
+        options: &options,
+        ..context.inside(Place::Union)?
+    };
+    let mut stages = parse_stages(&raw, &inner)?;
     sort::optimize(&mut stages);
     Ok(vec![Stage::UnionWith(Arc::new(UnionWith {
         collection,

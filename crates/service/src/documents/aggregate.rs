@@ -1,7 +1,10 @@
 //! Runs a pipeline.
 
+use std::sync::Arc;
+
 use lapsedb_mql::stages::{Flow, Pipeline, Runner, Source as Own};
-use lapsedb_value::{Object, Value};
+use lapsedb_mql::text::TextSpec;
+use lapsedb_value::{Object, Str, Value};
 
 use crate::cursors::{self, Batch, Feed, Keep, Piped, Room};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
@@ -13,6 +16,7 @@ use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
 use crate::documents::pour::{merge, replace_by};
+use crate::documents::search;
 use crate::documents::stats::stage_stats;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
@@ -40,7 +44,8 @@ pub async fn aggregate(
     namespace: &Namespace,
     aggregate: &Aggregate,
 ) -> Result<Batch> {
-    let language = aggregate.terms.language(work, namespace).await?;
+    let mut language = aggregate.terms.language(work, namespace).await?;
+    language.options.texts = texts(work, namespace, &aggregate.pipeline).await?;
     let pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
     if let Some(Own::ChangeStream(options)) = pipeline.source() {
         return crate::changes::open(work, namespace, options, &pipeline, aggregate).await;
@@ -66,6 +71,41 @@ pub async fn aggregate(
     let room = Room::new(Some(aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
     let feed = Feed::Piped(Box::new(piped));
     cursors::open(work, &look, namespace, feed, room, Keep::default()).await
+}
+
+/// The text indexes of all collections of the database, if a stage asks texts inside another one.
+async fn texts(
+    work: &Work,
+    namespace: &Namespace,
+    pipeline: &[Value],
+) -> Result<Vec<(Str, Arc<TextSpec>)>> {
+    let asks = |stage: &Value| {
+        let stage = stage
+            .as_object()
+            .filter(|stage| !stage.contains_key("$match"));
+        stage.is_some_and(|stage| stage.values().any(mentions_text))
+    };
+    if !pipeline.iter().any(asks) {
+        return Ok(Vec::new());
+    }
+    let view = work.ctx.view().await?;
+    let catalog = view.catalog();
+    let Some(database) = catalog.database(&namespace.database) else {
+        return Ok(Vec::new());
+    };
+    Ok(search::all_specs(
+        catalog.collections(database.number).iter(),
+    ))
+}
+
+fn mentions_text(value: &Value) -> bool {
+    match value {
+        Value::Object(object) => object
+            .iter()
+            .any(|(name, value)| name == "$text" || mentions_text(value)),
+        Value::Array(elements) => elements.iter().any(mentions_text),
+        _ => false,
+    }
 }
 
 /// A pipeline at its beginning.

@@ -18,6 +18,7 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::{ID_INDEX, shown};
 use crate::documents::language::{Filter, Language};
 use crate::documents::look::Look;
+use crate::documents::search;
 use crate::documents::walk::Source;
 
 /// Entries an index may name before looking at all documents is taken to be no worse.
@@ -60,6 +61,9 @@ pub(crate) async fn choose(
     let Some(collection) = &look.collection else {
         return Ok(all(Source::Ids(Vec::new())));
     };
+    if let Some(choice) = search::choose(look, filter, hint).await? {
+        return Ok(choice);
+    }
     let hinted = hinted(collection, hint)?;
     match language.source(filter) {
         ids @ Source::Ids(_) if hinted.is_none() => return Ok(all(ids)),

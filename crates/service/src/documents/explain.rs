@@ -25,6 +25,7 @@ pub async fn explain(
 ) -> Result<Object> {
     let language = find.terms.language(work, namespace).await?;
     let filter = language.filter(&find.filter)?;
+    let language = language.behind(&filter);
     let sort = language.sort(&find.sort)?;
     let look = Look::fresh(work, namespace).await?;
     let choice = choose(&look, &language, &filter, &language.hint).await?;

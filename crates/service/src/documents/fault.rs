@@ -118,6 +118,7 @@ pub mod code {
     pub const NO_SUCH_TRANSACTION: i32 = 251;
     pub const TRANSACTION_COMMITTED: i32 = 256;
     pub const NOT_SUPPORTED_IN_TRANSACTION: i32 = 263;
+    pub const NO_QUERY_EXECUTION_PLANS: i32 = 291;
     pub const MEMORY_LIMIT: i32 = 292;
     pub const BSON_OBJECT_TOO_LARGE: i32 = 10_334;
     pub const DUPLICATE_KEY: i32 = 11_000;

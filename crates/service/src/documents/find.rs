@@ -45,6 +45,7 @@ pub struct Find {
 pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result<Batch> {
     let language = find.terms.language(work, namespace).await?;
     let filter = language.filter(&find.filter)?;
+    let language = language.behind(&filter);
     let projection = language.projection(&find.projection)?;
     let sort = language.sort(&find.sort)?;
     let look = Look::fresh(work, namespace).await?;
@@ -101,7 +102,7 @@ async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> 
                 continue;
             };
             bytes += row.body.len();
-            let key = sort.key(&document)?;
+            let key = sort.key_beside(&document, position.score, position.distance)?;
             found.push(Found { key, row, position });
         }
         // Only the first ones are ever given, so the others go as soon as they are many.

@@ -67,8 +67,10 @@ pub async fn find_and_modify(
         change.plan(work, namespace).await?;
     }
     let language = asked.terms.language(work, namespace).await?;
+    let filter = language.filter(&asked.filter)?;
+    let language = language.behind(&filter);
     let plan = Plan {
-        filter: language.filter(&asked.filter)?,
+        filter,
         sort: language.sort(&asked.sort)?,
         language,
     };
@@ -106,7 +108,7 @@ pub async fn find_and_modify(
             modified.value.take_if(|_| projection.is_some()),
         ) {
             let found = plan.filter.match_with_position(&document)?;
-            let found = found.unwrap_or(Match { position: None });
+            let found = found.unwrap_or_default();
             modified.value = Some(projection.apply(document, found, None)?);
         }
         let charge = writing.charge();
@@ -190,7 +192,7 @@ async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Obje
             let Some(sort) = &plan.sort else {
                 return Ok(Some((document, position)));
             };
-            let key = sort.key(&document)?;
+            let key = sort.key_beside(&document, position.score, position.distance)?;
             let better = match &best {
                 Some((other, _, _)) => sort.compare_keys(&key, other).is_lt(),
                 None => true,

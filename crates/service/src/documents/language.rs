@@ -10,10 +10,11 @@ pub(crate) use lapsedb_mql::sort::Sort;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::choose::{Hint, choose};
-use crate::documents::fault::Result;
+use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::look::{Look, find_collection};
 use crate::documents::namespace::Namespace;
+use crate::documents::search;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
 
@@ -31,15 +32,14 @@ pub struct Terms {
 impl Terms {
     /// The language in these terms, at this time.
     pub(crate) async fn language(&self, work: &Work, namespace: &Namespace) -> Result<Language> {
+        let view = work.ctx.view().await?;
+        let collection = find_collection(&view, namespace);
         let collation = match &self.collation {
             Some(collation) => Some(collation.clone()),
-            None => {
-                let view = work.ctx.view().await?;
-                find_collection(&view, namespace).and_then(|collection| {
-                    let kept = collection.mongo.as_ref()?;
-                    kept.get("options")?.get("collation").as_object().cloned()
-                })
-            }
+            None => collection.as_ref().and_then(|collection| {
+                let kept = collection.mongo.as_ref()?;
+                kept.get("options")?.get("collation").as_object().cloned()
+            }),
         };
         let collation = match collation {
             Some(collation) => Collation::parse(&collation)?.map(Arc::new),
@@ -55,6 +55,8 @@ impl Terms {
             options: Options {
                 collation,
                 env: Arc::new(env),
+                text: collection.as_deref().and_then(search::spec),
+                ..Options::default()
             },
             hint: self.hint.clone(),
         })
@@ -73,9 +75,24 @@ impl Language {
         Ok(Filter::parse(filter, &self.options)?)
     }
 
+    /// The language of what stands behind a filter: it may ask how documents were found.
+    pub(crate) fn behind(&self, filter: &Filter) -> Language {
+        Language {
+            options: self.options.behind(filter),
+            hint: self.hint.clone(),
+        }
+    }
+
     /// Reads an order; none, if it asks for none.
     pub(crate) fn sort(&self, sort: &Object) -> Result<Option<Sort>> {
-        Ok(Sort::parse_find(sort, &self.options)?)
+        if self.options.metas.text_score && sort.contains_key("$natural") {
+            return Err(Fault::new(
+                code::BAD_VALUE,
+                "text expression not allowed with $natural sort order",
+            ));
+        }
+        let sort = Sort::parse_find(sort, &self.options)?;
+        Ok(sort.or_else(|| self.options.metas.distance.then(Sort::nearest_first)))
     }
 
     /// Reads a projection; none, if documents are shown as they are.

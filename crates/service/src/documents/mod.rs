@@ -28,6 +28,7 @@ mod partial;
 mod pour;
 mod prepare;
 mod rename;
+mod search;
 pub mod shell;
 mod state;
 mod stats;

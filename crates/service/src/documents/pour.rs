@@ -204,6 +204,7 @@ fn piped(
     let options = Options {
         collation: language.options.collation.clone(),
         env: Arc::new(language.options.env.nested(own)),
+        ..Options::default()
     };
     let made = Pipeline::parse_update(stages, &options)?.apply(old.clone())?;
     prepare::check(&made)?;

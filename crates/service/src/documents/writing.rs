@@ -249,6 +249,7 @@ pub(crate) fn refusal(namespace: &Namespace, refused: Refused, document: &Object
             let code = match &why {
                 Unindexable::ParallelArrays { .. } => code::CANNOT_INDEX_PARALLEL_ARRAYS,
                 Unindexable::AmbiguousPath { .. } => code::AMBIGUOUS_INDEX_PATH,
+                Unindexable::Refused { code, .. } => *code,
             };
             Fault::new(code, why.to_string())
         }

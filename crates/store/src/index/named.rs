@@ -6,6 +6,7 @@
 pub mod build;
 pub mod change;
 pub mod keys;
+mod made;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -15,13 +16,23 @@ use std::sync::Arc;
 use lapsedb_record::{DateRule, DateRules, Secs};
 use lapsedb_value::{Object, Str, Value};
 
+pub use made::{FindKeyMaker, KeyMaker, MadeKeys};
 pub use stored::parts;
 
 /// Whether a document is one that a partial index holds.
 pub type DocumentFilter = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
 
-/// Makes a filter of its expression. The service gives it to the store, which knows no query language.
-pub type FilterCompiler = Arc<dyn Fn(&Object) -> Result<DocumentFilter, String> + Send + Sync>;
+/// Makes a filter of its expression.
+pub type ReadFilter = Arc<dyn Fn(&Object) -> Result<DocumentFilter, String> + Send + Sync>;
+
+/// What an index asks of the query language, which the store does not know: the service gives it.
+#[derive(Clone)]
+pub struct FilterCompiler {
+    /// Reads the filter of a partial index.
+    pub filters: ReadFilter,
+    /// Says how the keys of an index are made whose kind is no direction.
+    pub key_makers: FindKeyMaker,
+}
 
 /// How a field of an index is kept.
 #[derive(Clone, Debug)]
@@ -32,7 +43,7 @@ pub enum PartKind {
     Descending,
     /// For equality alone. Its entries are those of an ascending field.
     Hashed,
-    /// A kind that has no entries here, such as `text`: kept as the client gave it.
+    /// A kind whose keys only the query language can make, such as `text`: kept as the client gave it.
     Other(Value),
 }
 
@@ -101,6 +112,8 @@ pub struct NamedIndex {
     pub expire_after: Option<Secs>,
     /// See [`IndexDefinition::options`].
     pub options: Object,
+    /// How its keys are made, if not by the order of values.
+    pub made: Option<MadeKeys>,
     /// Whether every living document has its entries, so that queries may rely on them.
     pub whole: bool,
     /// Whether every living document keeps its date, so that the index ends documents.
@@ -125,7 +138,7 @@ pub struct NamedIndexes {
 }
 
 impl NamedIndex {
-    /// Whether documents have entries in it at all.
+    /// Whether documents have entries in it in the order of their values.
     #[must_use]
     pub fn has_entries(&self) -> bool {
         let kept = |part: &IndexPart| match part.kind {
@@ -139,6 +152,12 @@ impl NamedIndex {
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.whole && !self.hidden && self.has_entries()
+    }
+
+    /// Whether it can be asked now for what only its own kind of keys tells: words, or places.
+    #[must_use]
+    pub const fn is_searchable(&self) -> bool {
+        self.whole && !self.hidden && self.made.is_some()
     }
 
     /// Whether it still has to be built for documents that were there before it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lapsedb_record::{Policy, Secs, Setting};
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
 use lapsedb_store::index::named::parts;
+use lapsedb_store::index::named::{FilterCompiler, ReadFilter};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{
@@ -234,7 +235,7 @@ async fn open(place: &Place) -> Store {
     .await
     .unwrap();
     // A filter of these tests asks for one member to have one value.
-    store.set_filters(Arc::new(|expression: &Object| {
+    let filters: ReadFilter = Arc::new(|expression: &Object| {
         let expression = expression.clone();
         Ok(Arc::new(move |document: &Object| {
             expression.iter().all(|(name, value)| {
@@ -242,6 +243,10 @@ async fn open(place: &Place) -> Store {
                 lapsedb_value::order::equal_bson(found, value)
             })
         }))
-    }));
+    });
+    store.set_filters(FilterCompiler {
+        filters,
+        key_makers: Arc::new(|_, _| None),
+    });
     store
 }

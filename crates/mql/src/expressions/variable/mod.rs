@@ -11,3 +11,5 @@ use crate::{MqlError, Result};
 pub(crate) mod let_in;
 pub(crate) mod literal;
 pub(crate) mod meta;
+
+pub(crate) use meta::unavailable;

@@ -66,8 +66,12 @@ impl Near {
             Unit::Radians => sphere::angle(self.middle, point),
             Unit::Flat => flat::distance(self.middle, point),
         };
-        let nearest = shape.vertices().map(to).min_by(f64::total_cmp)?;
-        (self.min..=self.max).contains(&nearest).then_some(nearest)
+        shape.vertices().map(to).min_by(f64::total_cmp)
+    }
+
+    /// Whether a distance is neither too small nor too large.
+    pub fn is_in_range(&self, distance: f64) -> bool {
+        (self.min..=self.max).contains(&distance)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{MqlError, Result};
 pub(crate) struct InList {
     pub(crate) values: Vec<Value>,
     pub(crate) patterns: Vec<RegexTest>,
-    collation: Option<Arc<Collation>>,
+    pub(crate) collation: Option<Arc<Collation>>,
 }
 
 impl InList {

@@ -63,7 +63,9 @@ impl Test {
             Test::Size(test) => test.matches(value),
             Test::Bits(test) => test.matches(value),
             Test::Geo(test) => test.matches(value),
-            Test::Near(test) => test.distance(value).is_some(),
+            Test::Near(test) => test
+                .distance(value)
+                .is_some_and(|distance| test.is_in_range(distance)),
             Test::ElemMatch(test) => match test.find(value, run) {
                 Some(at) => {
                     run.position = Some(at);

@@ -196,6 +196,10 @@ fn same_options(index: &NamedIndex, wanted: &IndexDefinition) -> bool {
     index.unique == wanted.unique
         && index.sparse == wanted.sparse
         && index.expire_after == wanted.expire_after
+        && SEARCHED.iter().all(|name| {
+            let own = |options: &Object| options.get(name).cloned().unwrap_or(Value::Null);
+            equal_bson(&own(&index.options), &own(&wanted.options))
+        })
 }
 
 fn same_name(name: &str) -> Fault {
@@ -206,6 +210,16 @@ fn same_name(name: &str) -> Fault {
         ),
     )
 }
+
+/// Options that change what an index over words or places holds.
+const SEARCHED: [&str; 6] = [
+    "weights",
+    "default_language",
+    "language_override",
+    "bits",
+    "min",
+    "max",
+];
 
 fn conflict(name: &str) -> Fault {
     Fault::new(

@@ -8,7 +8,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
-use crate::documents::indexes::TS;
+use crate::documents::indexes::{TS, text};
 
 /// Fields of an index at most.
 const FIELDS_MAX: usize = 32;
@@ -87,6 +87,13 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
     }
     let expire = spec.remove("expireAfterSeconds");
     read_options(spec, &mut definition)?;
+    if text::is_text(&key) {
+        text::complete(&key, &mut definition)?;
+    } else if definition.options.contains_key("weights") {
+        return Err(refused(
+            "the field 'weights' can only be specified with text indexes",
+        ));
+    }
     let Some(expire) = expire else {
         return Ok(Wanted::Named(Box::new(definition)));
     };

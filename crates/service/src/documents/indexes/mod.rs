@@ -5,6 +5,7 @@ mod create;
 mod definition;
 mod drop;
 mod list;
+mod text;
 
 use lapsedb_record::Setting;
 use lapsedb_store::Collection;
@@ -16,6 +17,7 @@ use crate::ctx::Ctx;
 use crate::documents::fault::Result;
 use crate::documents::id::ID;
 use crate::documents::namespace::Namespace;
+use crate::documents::search::ENTRIES;
 use crate::reply::Conditions;
 
 pub use change::{ChangedIndex, IndexChange, change_index};
@@ -92,7 +94,7 @@ fn show(index: &NamedIndex) -> Object {
         shown.push("partialFilterExpression", Value::Object(expression));
     }
     for (name, value) in index.options.iter() {
-        if name != "key" {
+        if name != "key" && name != ENTRIES {
             shown.push(name.clone(), value.clone());
         }
     }

@@ -3,7 +3,7 @@
 use lapsedb_kv::{Batch, Engine, Space, prefix_end};
 use lapsedb_record::Secs;
 
-use super::{IndexDefinition, NamedIndex, NamedIndexes, PartialFilter};
+use super::{IndexDefinition, MadeKeys, NamedIndex, NamedIndexes, PartialFilter};
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId, MetaKind};
@@ -35,6 +35,7 @@ impl Store {
             Some(_) => vec![indexes.take_number()],
             None => Vec::new(),
         };
+        let made_of = definition.parts.clone();
         indexes.all.push(NamedIndex {
             number,
             name: definition.name,
@@ -44,6 +45,7 @@ impl Store {
             hidden: definition.hidden,
             filter,
             expire_after: definition.expire_after,
+            made: MadeKeys::of(&made_of, &definition.options, self.filters()),
             options: definition.options,
             whole: false,
             dates_whole: false,

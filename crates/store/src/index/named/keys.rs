@@ -6,6 +6,7 @@
 use lapsedb_record::{Dated, Dates};
 use lapsedb_value::{Object, Str, Value};
 
+use super::made::made_stems;
 use super::{IndexPart, NamedIndex, PartKind};
 use crate::catalog::Collection;
 use crate::index::bson_key::{self, Part};
@@ -33,6 +34,16 @@ pub enum Unindexable {
         index: Str,
         /// The path.
         path: Str,
+    },
+    /// An index that makes its own keys can make none of it.
+    #[error("{message}")]
+    Refused {
+        /// The index's name.
+        index: Str,
+        /// What clients know it by.
+        code: i32,
+        /// Why.
+        message: String,
     },
 }
 
@@ -64,8 +75,7 @@ pub(crate) struct IndexKeys<'a> {
 pub(crate) fn terms(collection: &Collection, document: &Object) -> Result<NamedTerms, Unindexable> {
     let mut terms = NamedTerms::default();
     for index in collection.indexes.all() {
-        let keys = index_keys(index, document)?;
-        terms.add(collection, index, &keys);
+        terms.add_all(collection, index, document)?;
     }
     Ok(terms)
 }
@@ -74,9 +84,8 @@ pub(crate) fn terms(collection: &Collection, document: &Object) -> Result<NamedT
 pub(crate) fn stored_terms(collection: &Collection, document: &Object) -> NamedTerms {
     let mut terms = NamedTerms::default();
     for index in collection.indexes.all() {
-        if let Ok(keys) = index_keys(index, document) {
-            terms.add(collection, index, &keys);
-        }
+        // One that cannot stand in it adds nothing.
+        let _ = terms.add_all(collection, index, document);
     }
     terms
 }
@@ -102,7 +111,7 @@ pub(crate) fn terms_in(
     document: &Object,
 ) -> Result<NamedTerms, Unindexable> {
     let mut terms = NamedTerms::default();
-    terms.add(collection, index, &index_keys(index, document)?);
+    terms.add_all(collection, index, document)?;
     Ok(terms)
 }
 
@@ -134,6 +143,22 @@ pub(crate) fn values_at(
 }
 
 impl NamedTerms {
+    /// Adds what a document has in an index; nothing, if it cannot stand in it.
+    fn add_all(
+        &mut self,
+        collection: &Collection,
+        index: &NamedIndex,
+        document: &Object,
+    ) -> Result<(), Unindexable> {
+        if index.made.is_some() {
+            let stem = keys::named_stem(collection.cid, index.number);
+            self.stems.append(&mut made_stems(index, document, &stem)?);
+            return Ok(());
+        }
+        self.add(collection, index, &index_keys(index, document)?);
+        Ok(())
+    }
+
     fn add(&mut self, collection: &Collection, index: &NamedIndex, keys: &IndexKeys<'_>) {
         if index.has_entries() {
             let stem = |tuple: &Vec<Part<'_>>| {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use lapsedb_record::{Millis, Secs};
 use lapsedb_value::{Object, Value};
 
-use super::{FilterCompiler, IndexPart, NamedIndex, NamedIndexes, PartKind, PartialFilter};
+use super::{
+    FilterCompiler, IndexPart, MadeKeys, NamedIndex, NamedIndexes, PartKind, PartialFilter,
+};
 use crate::error::{Result, StoreError};
 
 impl NamedIndexes {
@@ -103,6 +105,8 @@ impl NamedIndex {
             None => None,
         };
         let options = object.get("options").and_then(Value::as_object).cloned();
+        let options = options.unwrap_or_default();
+        let parts = parts(pattern);
         Ok(NamedIndex {
             number: number(object, "number")?,
             name: object
@@ -110,7 +114,8 @@ impl NamedIndex {
                 .and_then(Value::as_str)
                 .ok_or_else(|| bad("name"))?
                 .into(),
-            parts: parts(pattern),
+            made: MadeKeys::of(&parts, &options, compiler),
+            parts,
             unique: truth("unique"),
             sparse: truth("sparse"),
             hidden: truth("hidden"),
@@ -124,7 +129,7 @@ impl NamedIndex {
                 .and_then(|life| u64::try_from(life).ok())
                 .map(Secs),
             dates: numbers(object, "dates")?,
-            options: options.unwrap_or_default(),
+            options,
         })
     }
 }
@@ -142,7 +147,7 @@ impl PartialFilter {
         let compiler = compiler.ok_or_else(|| unreadable("nobody can read it"))?;
         Ok(PartialFilter {
             expression: expression.clone(),
-            matches: compiler(expression).map_err(|why| unreadable(&why))?,
+            matches: (compiler.filters)(expression).map_err(|why| unreadable(&why))?,
         })
     }
 }

@@ -1,0 +1,191 @@
+"""Text indexes and `$text`, as both servers are asked for them."""
+
+from .searches import COLLECTION, aggregate, find
+
+SCORE = {"score": {"$meta": "textScore"}}
+BY_SCORE = {"score": {"$meta": "textScore"}}
+
+WORDS = [
+    "coffee", "COFFEE", "coffee tea", "coffee -tea", "-tea", '"coffee shop"', '"offee sho"', '"coffee" "shop"', 'coffee -"coffee shop"',
+    "run", "running", "runner", "the", "", "   ", "cafe", "café", "café -CAFÉ", "neil", "o'neil", "don't", "dont", "e-mail", "mail",
+    "x_y", "x", "3.14", "14", "foo", "bar.com", "coffee coffee", "coffee-tea", "coffee -tea-shop", '"coffee shop', '"coffee" -tea',
+    '"tea coffee"', '"coffee tea"', "-coffee tea", "- coffee", '"Coffee Shop" -blue', '"-shop"', 'coffee -"tea', "generously", "GENEROUS",
+    "ponies", "relational", "Größe", "grosse", "naïve", "日本", "σας",
+]  # fmt: skip
+
+DOCUMENTS = [
+    {"_id": 1, "a": "coffee", "n": 1},
+    {"_id": 2, "a": "Coffee shop", "n": 2, "b": "tea"},
+    {"_id": 3, "a": "coffee coffee tea", "n": 3},
+    {"_id": 4, "a": "tea Running runs run runner", "n": 4},
+    {"_id": 5, "a": ["coffee", "tea coffee", 7, ["coffee"], {"x": "coffee"}], "n": 5},
+    {"_id": 6, "b": "coffee coffee", "n": 6},
+    {"_id": 7, "a": "café CAFÉ cafe", "b": {"c": "naïve", "d": ["run", {"e": "ponies"}]}},
+    {"_id": 8, "a": "don't it's O'Neil e-mail x_y a.b foo@bar.com 3.14"},
+    {"_id": 9, "a": {"x": "coffee"}, "b": {"c": ["Größe", "generous generosity"]}},
+    {"_id": 10, "a": "the and of", "b": "日本 ΣΑΣ relations"},
+    {"_id": 11, "a": "", "b": None},
+    {"_id": 12, "a": 5},
+    {"_id": 13, "a": "blue coffee house", "b": "run"},
+    {"_id": 14, "a": "running the café", "language": "none"},
+    {"_id": 15, "a": "run", "b": {"language": "none", "c": "running the tea"}},
+]
+
+INDEXES = [
+    {"key": {"a": "text"}},
+    {"key": {"a": "text", "b": "text"}, "weights": {"b": 5, "a": 2.5}},
+    {"key": {"a": "text", "b.c": "text"}, "weights": {"b.d": 3}},
+    {"key": {"$**": "text"}},
+    {"key": {"$**": "text"}, "weights": {"a": 10, "b.c": 3}},
+    {"key": {"a": "text"}, "weights": {"$**": 7}},
+    {"key": {"a": "text", "b": "text"}, "default_language": "none"},
+    {"key": {"a": "text", "b": "text"}, "language_override": "idioma"},
+]
+
+STRICT = [
+    {"$search": "Coffee", "$caseSensitive": True},
+    {"$search": '"Coffee Shop"', "$caseSensitive": True},
+    {"$search": '"Coffee shop"', "$caseSensitive": True},
+    {"$search": "coffee -Coffee", "$caseSensitive": True},
+    {"$search": "café", "$diacriticSensitive": True},
+    {"$search": "cafe -café", "$diacriticSensitive": True},
+    {"$search": "CAFÉ", "$diacriticSensitive": True, "$caseSensitive": True},
+    {"$search": "Cafe", "$diacriticSensitive": True, "$caseSensitive": True},
+    {"$search": "Running", "$caseSensitive": True},
+    {"$search": "Runs", "$caseSensitive": True},
+    {"$search": "RUNS", "$caseSensitive": True},
+    {"$search": "running the", "$language": "none"},
+    {"$search": "runs", "$language": "en"},
+    {"$search": "x", "$language": "klingon"},
+    {"$search": "x", "$language": ""},
+    {"$search": 5},
+    {},
+    {"$search": "x", "$foo": 1},
+    {"$search": "x", "$caseSensitive": 1},
+    {"$search": "x", "$language": 4},
+    "coffee",
+]
+
+TEXT = {"$text": {"$search": "coffee tea"}}
+
+QUESTIONS = [
+    find({"n": 1}, SCORE),
+    find(TEXT, sort={**BY_SCORE, "_id": 1}),
+    find(TEXT, {"s": {"$meta": "textScore"}, "a": 1}, sort={"s": {"$meta": "textScore"}, "_id": -1}),
+    find(TEXT, sort={**BY_SCORE, "_id": 1}, limit=2, skip=1),
+    find({}, sort=BY_SCORE),
+    find(TEXT, sort={"$natural": 1}),
+    find({"$or": [TEXT, {"_id": 4}]}, SCORE),
+    find({"$nor": [TEXT]}),
+    find({"$and": [TEXT, {"n": {"$gt": 2}}]}, SCORE),
+    find({"$and": [TEXT, TEXT]}),
+    find({"a": {"$elemMatch": TEXT}}),
+    find({"a": TEXT}),
+    find(TEXT, hint="_id_"),
+    find(TEXT, {"_id": 0, **SCORE}),
+    find(TEXT, {"a": 0, **SCORE}),
+    find(TEXT, {"a.s": SCORE["score"]}),
+    find(TEXT, {"n": SCORE["score"]}),
+    find(TEXT, {"n": {"$add": [1, SCORE["score"]]}}),
+    {"count": COLLECTION, "query": TEXT},
+    {"distinct": COLLECTION, "key": "n", "query": TEXT},
+    aggregate({"$match": TEXT}, {"$project": SCORE}),
+    aggregate({"$match": TEXT}, {"$sort": {**BY_SCORE, "_id": 1}}, {"$project": {"n": 1, **SCORE}}),
+    aggregate({"$match": TEXT}, {"$sort": {**BY_SCORE, "_id": 1}}, {"$limit": 2}, {"$addFields": SCORE}),
+    aggregate({"$match": TEXT}, {"$group": {"_id": None, "sum": {"$sum": SCORE["score"]}}}),
+    aggregate({"$match": TEXT}, {"$group": {"_id": None}}, {"$project": SCORE}),
+    aggregate({"$match": TEXT}, {"$addFields": SCORE}, {"$match": {"score": {"$gt": 1}}}),
+    aggregate({"$match": TEXT}, {"$replaceRoot": {"newRoot": {"k": "$n"}}}, {"$addFields": SCORE}),
+    aggregate({"$match": TEXT}, {"$facet": {"x": [{"$project": SCORE}, {"$sort": {"_id": 1}}]}}),
+    aggregate({"$match": TEXT}, {"$unwind": "$n"}, {"$project": SCORE}),
+    aggregate({"$match": TEXT}, {"$count": "x"}),
+    aggregate({"$match": TEXT}, {"$project": {"x": {"$meta": "geoNearDistance"}}}),
+    aggregate({"$match": TEXT}, {"$project": {"x": {"$meta": "nothing"}}}),
+    aggregate({"$project": SCORE}),
+    aggregate({"$sort": BY_SCORE}),
+    aggregate({"$match": {"n": 1}}, {"$project": SCORE}),
+    aggregate({"$limit": 1}, {"$match": TEXT}),
+    aggregate({"$match": {"n": 1}}, {"$match": TEXT}),
+    aggregate({"$facet": {"x": [{"$match": TEXT}]}}),
+    aggregate(
+        {"$match": {"_id": 1}},
+        {"$lookup": {"from": COLLECTION, "pipeline": [{"$match": TEXT}, {"$project": SCORE}, {"$sort": {"_id": 1}}], "as": "z"}},
+    ),
+    aggregate({"$match": {"_id": 1}}, {"$unionWith": {"coll": COLLECTION, "pipeline": [{"$match": TEXT}, {"$project": SCORE}]}}),
+    {"update": COLLECTION, "updates": [{"q": TEXT, "u": {"$set": {"seen": 1}}, "multi": True}]},
+    {"findAndModify": COLLECTION, "query": TEXT, "update": {"$set": {"seen": 2}}, "sort": {**BY_SCORE, "_id": 1}, "fields": SCORE},
+    {"delete": COLLECTION, "deletes": [{"q": {"$text": {"$search": "run"}}, "limit": 0}]},
+    {"listIndexes": COLLECTION},
+    find({}),
+]
+
+DEFINITIONS = [
+    ({"a": "text", "b": "text"}, {"weights": {"b": 5, "a": 2.5, "zz": 7}}),
+    ({"p": 1, "a": "text", "q": -1}, {}),
+    ({"$**": "text"}, {}),
+    ({"$**": "text"}, {"weights": {"x": 3}}),
+    ({"p": 1, "$**": "text"}, {"default_language": "spanish", "language_override": "idioma"}),
+    ({"a": "text"}, {"default_language": "none"}),
+    ({"a": "text"}, {"default_language": "klingon"}),
+    ({"a": "text"}, {"default_language": 3}),
+    ({"a": "text"}, {"default_language": ""}),
+    ({"a": "text"}, {"default_language": "en"}),
+    ({"a": "text"}, {"weights": {"a": 0}}),
+    ({"a": "text"}, {"weights": {"a": 100000}}),
+    ({"a": "text"}, {"weights": {"a": "x"}}),
+    ({"a": "text"}, {"weights": "x"}),
+    ({"a": "text"}, {"weights": {"$**": 7}}),
+    ({"a": "text"}, {"textIndexVersion": 4}),
+    ({"a": "text"}, {"language_override": "$x"}),
+    ({"a": "text"}, {"language_override": "a.b"}),
+    ({"a": "text"}, {"language_override": 5}),
+    ({"a": "text", "b": 1, "c": "text"}, {}),
+    ({"a": "text", "b": "2dsphere"}, {}),
+    ({"a": "text", "b": "hashed"}, {}),
+    ({"a": "text"}, {"sparse": True}),
+    ({"a": "text"}, {"collation": {"locale": "fr"}}),
+    ({"a": 1}, {"weights": {"a": 1}}),
+    ({"a": "text"}, {"partialFilterExpression": {"x": 1}}),
+    ({"a.$x": "text"}, {}),
+    ({"a": "text", "language": 1}, {}),
+    ({"_fts": "text", "_ftsx": 1}, {}),
+    ({"_fts": "text", "_ftsx": 1}, {"weights": {"a": 1}}),
+]
+
+# A second text index, the same again, and what drops one.
+SECOND = [
+    {"createIndexes": COLLECTION, "indexes": [{"key": {"a": "text"}, "name": "t"}]},
+    {"createIndexes": COLLECTION, "indexes": [{"key": {"a": "text"}, "name": "u"}]},
+    {"createIndexes": COLLECTION, "indexes": [{"key": {"b": "text"}, "name": "v"}]},
+    {"createIndexes": COLLECTION, "indexes": [{"key": {"b": "text"}, "name": "t"}]},
+    {"createIndexes": COLLECTION, "indexes": [{"key": {"_fts": "text", "_ftsx": 1}, "weights": {"a": 1}, "name": "t"}]},
+    {"listIndexes": COLLECTION},
+    {"dropIndexes": COLLECTION, "index": {"a": "text"}},
+    {"dropIndexes": COLLECTION, "index": {"_fts": "text", "_ftsx": 1}},
+    find(TEXT),
+]
+
+COMPOUND = [
+    find(TEXT),
+    find({**TEXT, "p": 1}, SCORE),
+    find({**TEXT, "p": {"$in": [1]}}, SCORE),
+    find({**TEXT, "p": {"$in": [1, 2]}}),
+    find({**TEXT, "p": {"$gt": 0}}),
+    find({"$and": [TEXT, {"p": {"$eq": 1}}]}, SCORE),
+    find({**TEXT, "p": 1, "q": {"$gt": 5}}, SCORE),
+    find({**TEXT, "p": None}, SCORE),
+    find({**TEXT, "p": {"$exists": False}}),
+]
+
+COMPOUND_DOCUMENTS = [
+    {"_id": 1, "p": 1, "a": "coffee x", "q": 5},
+    {"_id": 2, "p": 1.0, "a": "tea", "q": 6},
+    {"_id": 3, "p": 2, "a": "tea"},
+    {"_id": 4, "a": "coffee"},
+    {"_id": 5, "p": [1, 2], "a": "coffee"},
+    {"_id": 6, "p": 1, "a": "coffee", "q": [1]},
+    {"_id": 7, "p": 1, "a": "coffee", "language": "klingon"},
+    {"_id": 8, "p": 1, "a": "coffee", "language": 5},
+    {"_id": 9, "p": 1, "a": "coffee", "language": ""},
+    {"_id": 10, "p": 1, "b": {"language": "klingon"}},
+]
