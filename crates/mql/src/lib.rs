@@ -15,6 +15,7 @@ pub mod sort;
 pub mod stages;
 pub mod text;
 pub mod update;
+pub mod validation;
 mod values;
 
 pub use accumulators::accumulator_names;

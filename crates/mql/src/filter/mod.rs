@@ -10,7 +10,7 @@ pub(crate) mod operators;
 pub(crate) mod parse;
 pub(crate) mod path;
 mod pathless;
-mod schema;
+pub(crate) mod schema;
 mod special;
 
 use std::sync::Arc;

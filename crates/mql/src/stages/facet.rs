@@ -42,6 +42,14 @@ pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Res
     Ok(vec![Stage::Facet(Arc::new(Facet { pipelines }))])
 }
 
+impl Facet {
+    /// The collections it reads.
+    pub(super) fn reads(&self, names: &mut Vec<Str>) {
+        let stages = self.pipelines.iter().flat_map(|(_, stages)| stages);
+        stages.for_each(|stage| stage.reads(names));
+    }
+}
+
 pub(super) fn start(facet: &Arc<Facet>, options: &Options) -> Work {
     let start = |(name, stages): &(Str, Vec<Stage>)| Branch {
         name: name.clone(),

@@ -104,6 +104,13 @@ fn read_restriction(value: &Value, context: &Context<'_>) -> Result<Object> {
     Ok(object.clone())
 }
 
+impl GraphLookup {
+    /// The collections it reads.
+    pub(super) fn reads(&self, names: &mut Vec<Str>) {
+        names.push(self.from.clone());
+    }
+}
+
 pub(super) fn start(graph: &Arc<GraphLookup>, options: &Options) -> Work {
     Work::Joint(Box::new(Searching {
         graph: Arc::clone(graph),

@@ -107,6 +107,15 @@ fn failed(message: impl Into<String>) -> MqlError {
     MqlError::failed_to_parse(message)
 }
 
+impl Lookup {
+    /// The collections it reads.
+    pub(super) fn reads(&self, names: &mut Vec<Str>) {
+        names.push(self.from.clone());
+        let inner = self.inner.iter().flat_map(|inner| &inner.stages);
+        inner.for_each(|stage| stage.reads(names));
+    }
+}
+
 /// Whether a pipeline brings its own documents.
 pub(super) fn begins_with_documents(stages: &[Value]) -> bool {
     let first = stages.first().and_then(Value::as_object);

@@ -316,6 +316,34 @@ impl Stage {
         }
     }
 
+    /// The other collections it reads.
+    fn reads(&self, names: &mut Vec<Str>) {
+        match self {
+            Stage::Lookup(lookup) => lookup.reads(names),
+            Stage::GraphLookup(graph) => graph.reads(names),
+            Stage::UnionWith(union) => union.reads(names),
+            Stage::Facet(facet) => facet.reads(names),
+            Stage::Match(_)
+            | Stage::Shape(_)
+            | Stage::Group(_)
+            | Stage::Sort(_)
+            | Stage::Limit(_)
+            | Stage::Skip(_)
+            | Stage::Unwind(_)
+            | Stage::ReplaceRoot(_)
+            | Stage::Sample(_)
+            | Stage::BucketAuto(_)
+            | Stage::SetWindowFields(_)
+            | Stage::Redact(_)
+            | Stage::Densify(_)
+            | Stage::GeoNear(_)
+            | Stage::Documents(_)
+            | Stage::Source(_)
+            | Stage::Out(_)
+            | Stage::Merge(_) => {}
+        }
+    }
+
     /// The stage at work.
     pub(crate) fn start(&self, options: &Options) -> Work {
         let env = || Arc::clone(&options.env);

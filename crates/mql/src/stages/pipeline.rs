@@ -60,6 +60,14 @@ impl Pipeline {
         }
     }
 
+    /// The other collections that its stages read, those inside stages too.
+    pub fn reads(&self) -> Vec<Str> {
+        let mut names = Vec::new();
+        self.stages.iter().for_each(|stage| stage.reads(&mut names));
+        names.retain(|name| !name.is_empty());
+        names
+    }
+
     /// Whether the documents stand in the pipeline itself, so that no collection is read.
     pub fn has_own_documents(&self) -> bool {
         matches!(self.stages.first(), Some(Stage::Documents(_)))

@@ -55,6 +55,14 @@ pub(super) fn parse(
     }))])
 }
 
+impl UnionWith {
+    /// The collections it reads.
+    pub(super) fn reads(&self, names: &mut Vec<Str>) {
+        names.push(self.collection.clone());
+        self.stages.iter().for_each(|stage| stage.reads(names));
+    }
+}
+
 pub(super) fn start(union: &Arc<UnionWith>, options: &Options) -> Work {
     Work::Joint(Box::new(Uniting {
         union: Arc::clone(union),

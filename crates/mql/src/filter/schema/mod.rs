@@ -90,7 +90,8 @@ impl Schema {
             && self.combines(&|schema| schema.matches(document))
     }
 
-    fn accepts(&self, value: &Value) -> bool {
+    /// Whether a value fulfils it.
+    pub(crate) fn accepts(&self, value: &Value) -> bool {
         self.types.as_ref().is_none_or(|types| types.matches(value))
             && self.is_listed(|known| equal_bson(known, value))
             && self.accepts_number(value)
