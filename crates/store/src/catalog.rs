@@ -181,6 +181,19 @@ pub struct Offer {
     pub content: Object,
 }
 
+/// A view of the Mongo door: a pipeline over a collection or over another view.
+#[derive(Clone, Debug)]
+pub struct NamedView {
+    /// Its database's number.
+    pub database: u32,
+    /// Its name.
+    pub id: Str,
+    /// The commit that made it.
+    pub made: u64,
+    /// What it shows, as it was defined.
+    pub definition: Object,
+}
+
 /// The image.
 #[derive(Debug, Default)]
 pub struct Catalog {
@@ -194,6 +207,7 @@ pub struct Catalog {
     collections_by_number: HashMap<CollectionId, Arc<Collection>>,
     offers: HashMap<u32, Arc<Offer>>,
     offers_by_resource: HashMap<(u32, Option<CollectionId>), Arc<Offer>>,
+    views: HashMap<u32, HashMap<Str, Arc<NamedView>>>,
 }
 
 impl Catalog {
@@ -247,6 +261,21 @@ impl Catalog {
             .map(|by_name| by_name.values().cloned().collect())
             .unwrap_or_default();
         all.sort_by_key(|collection: &Arc<Collection>| collection.cid);
+        all
+    }
+
+    /// A view by name.
+    #[must_use]
+    pub fn view(&self, database: u32, id: &str) -> Option<&Arc<NamedView>> {
+        self.views.get(&database)?.get(id)
+    }
+
+    /// A database's views, in the order they were made.
+    #[must_use]
+    pub fn views(&self, database: u32) -> Vec<Arc<NamedView>> {
+        let own = self.views.get(&database);
+        let mut all: Vec<_> = own.into_iter().flat_map(HashMap::values).cloned().collect();
+        all.sort_by(|a, b| (a.made, &a.id).cmp(&(b.made, &b.id)));
         all
     }
 
@@ -315,6 +344,11 @@ impl Catalog {
                 .offers_by_resource
                 .insert((offer.database, offer.collection), Arc::clone(&offer));
             catalog.offers.insert(offer.number, offer);
+        }
+        for record in scan_all(snapshot, keys::meta_all(MetaKind::View)).await? {
+            let view = Arc::new(view_of(&record)?);
+            let siblings = catalog.views.entry(view.database).or_default();
+            siblings.insert(view.id.clone(), view);
         }
         Ok(catalog)
     }
@@ -403,6 +437,32 @@ pub fn database_body(number: u32, id: &str) -> Object {
     let mut body = Object::new();
     body.push("number", Value::Int64(i64::from(number)));
     body.push("id", Value::from(id));
+    body
+}
+
+fn view_of(record: &MetaRecord) -> Result<NamedView> {
+    let definition = record.body.get("definition").and_then(Value::as_object);
+    let made = record.body.get("made").and_then(Value::as_i64);
+    Ok(NamedView {
+        database: record.number("database")?,
+        id: record.text("id")?,
+        made: made
+            .and_then(|made| u64::try_from(made).ok())
+            .unwrap_or(record.lsn),
+        definition: definition.cloned().unwrap_or_default(),
+    })
+}
+
+/// The body of a view's record. One that is changed keeps the commit that made it.
+#[must_use]
+pub fn view_body(database: u32, id: &str, made: Option<u64>, definition: Object) -> Object {
+    let mut body = Object::new();
+    body.push("database", Value::Int64(i64::from(database)));
+    body.push("id", Value::from(id));
+    if let Some(made) = made.and_then(|made| i64::try_from(made).ok()) {
+        body.push("made", Value::Int64(made));
+    }
+    body.push("definition", Value::Object(definition));
     body
 }
 

@@ -430,6 +430,10 @@ pub enum MetaKind {
     Session,
     /// Somebody who may log in at the Mongo door.
     Login,
+    /// A view of the Mongo door.
+    View,
+    /// Up to where a capped collection has let go of its items.
+    Capped,
 }
 
 impl MetaKind {
@@ -450,6 +454,8 @@ impl MetaKind {
             MetaKind::Login => b'L',
             MetaKind::Versions => b'V',
             MetaKind::Settled => b'Z',
+            MetaKind::View => b'W',
+            MetaKind::Capped => b'H',
         }
     }
 }

@@ -34,7 +34,7 @@ use lapsedb_record::{Clock, Millis};
 use lapsedb_value::{Object, bson};
 use parking_lot::Mutex;
 
-pub use catalog::{Catalog, Collection, Database, MetaRecord, Offer};
+pub use catalog::{Catalog, Collection, Database, MetaRecord, NamedView, Offer};
 pub use change_feed::{ChangeLimits, ChangePage, ChangesAfter};
 pub use error::{Result, StoreError};
 pub use index::named::build::Built;
@@ -46,7 +46,7 @@ pub use open::{OpenError, OpenOptions, Place};
 pub use outlook::{Forecast, Preview, Width};
 pub use purger::Purged;
 pub use recount::Recount;
-pub use txn::{Done, Duplicate, Found, Note, Refused, Txn, Written};
+pub use txn::{Cap, Done, Duplicate, Found, Note, Refused, Txn, Written};
 pub use usage::{Tally, Usage};
 pub use versions::event::{Event, EventKind, Image as EventImage, Place as EventPlace};
 pub use versions::history::{History, VERSIONS_RETENTION_SECS, policy_retention};
@@ -124,6 +124,7 @@ impl MetaChange {
         self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
         self.delete(versions::state::key(cid));
         self.delete(settled::key(cid));
+        self.delete(keys::meta_numbered(MetaKind::Capped, cid.0));
         self.delete_prefix(keys::meta_numbered(MetaKind::Multikey, cid.0));
         for kind in [
             MetaKind::StoredProcedure,

@@ -4,6 +4,7 @@
 //! holds then: the records it read, the collection's settings, and that nothing it found alive has expired meanwhile.
 //! If not, the verb runs again. Later operations of one transaction see what earlier ones wrote.
 
+mod capped;
 mod events;
 mod slots;
 mod together;
@@ -18,6 +19,7 @@ use lapsedb_record::{
 };
 use lapsedb_value::{Object, Str, bson};
 
+pub use capped::Cap;
 pub use together::Note;
 
 use crate::Store;
