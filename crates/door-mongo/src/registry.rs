@@ -3,14 +3,15 @@
 use crate::call::{Call, Running};
 use crate::commands::{
     abort_transaction, aggregate, build_info, coll_mod, coll_stats, commit_transaction,
-    configure_fail_point, connection_status, count, create, create_indexes, create_user,
-    current_op, data_size, db_stats, default_rw_concern, delete, distinct, drop, drop_all_users,
-    drop_database, drop_indexes, drop_user, end_sessions, explain, find, find_and_modify, fsync,
-    get_cmd_line_opts, get_log, get_more, get_parameter, grant_roles_to_user, hello, host_info,
-    insert, kill_cursors, list_collections, list_commands, list_databases, list_indexes, logout,
-    ping, profile, rename_collection, repl_set_get_config, repl_set_get_status,
-    revoke_roles_from_user, roles_info, sasl_continue, sasl_start, server_status, set_parameter,
-    start_session, top, update, update_user, users_info, validate, whats_my_uri,
+    configure_fail_point, connection_status, convert_to_capped, count, create, create_indexes,
+    create_user, current_op, data_size, db_stats, default_rw_concern, delete, distinct, drop,
+    drop_all_users, drop_database, drop_indexes, drop_user, end_sessions, explain, find,
+    find_and_modify, fsync, get_cmd_line_opts, get_log, get_more, get_parameter,
+    grant_roles_to_user, hello, host_info, insert, kill_cursors, list_collections, list_commands,
+    list_databases, list_indexes, logout, ping, profile, rename_collection, repl_set_get_config,
+    repl_set_get_status, revoke_roles_from_user, roles_info, sasl_continue, sasl_start,
+    server_status, set_parameter, start_session, top, update, update_user, users_info, validate,
+    whats_my_uri,
 };
 
 /// Whether a command may come before the login.
@@ -61,6 +62,7 @@ commands! {
     "commitTransaction" commit_transaction Needed "Commits a transaction.";
     "configureFailPoint" configure_fail_point Needed "Makes commands fail on purpose, in tests.";
     "connectionStatus" connection_status Open "Says who is logged in.";
+    "convertToCapped" convert_to_capped Needed "Makes a collection one that holds only so much.";
     "count" count Needed "Counts documents.";
     "create" create Needed "Makes a collection.";
     "createIndexes" create_indexes Needed "Makes indexes.";

@@ -21,13 +21,14 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             ));
         }
     };
+    let bypass = fields.truth("bypassDocumentValidation", false)?;
     let explains = fields.truth("explain", false)?;
     let aggregate = read(&mut fields, explains)?;
     fields.end()?;
     if explains {
         return explain::pipeline(call, &namespace);
     }
-    let mut work = call.begin().await?;
+    let mut work = call.begin().await?.bypassing_validation(bypass);
     let batch = documents::aggregate(&mut work, &namespace, &aggregate).await;
     let batch = work.end(batch).await?;
     Ok(Answer::Cursor {
@@ -63,5 +64,6 @@ pub(crate) fn read(fields: &mut Fields, explains: bool) -> Result<Aggregate, Fau
         pipeline,
         batch_size: batch_size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
         terms,
+        single_batch: false,
     })
 }

@@ -14,7 +14,10 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.ignore(&["freeStorage"]);
     fields.end()?;
     let database = call.database.clone();
-    let all = documents::list_collections(&mut call.work(), &database).await?;
+    let mut all = documents::list_collections(&mut call.work(), &database).await?;
+    let before = all.len();
+    all.retain(|collection| collection.kind != "view");
+    let views = u64::try_from(before - all.len()).unwrap_or(u64::MAX);
     let number = |n: u64| Value::Double(n as f64);
     let scaled = |n: u64| Value::Double((n / scale.unsigned_abs()) as f64);
     let objects: u64 = all.iter().map(|collection| collection.documents).sum();
@@ -23,7 +26,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut reply = Object::with_capacity(16);
     reply.push("db", database);
     reply.push("collections", number(collections));
-    reply.push("views", number(0));
+    reply.push("views", number(views));
     reply.push("objects", number(objects));
     reply.push(
         "avgObjSize",

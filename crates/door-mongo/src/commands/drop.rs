@@ -1,6 +1,6 @@
 //! Drops a collection.
 
-use lapsedb_service::documents::{self, Fault};
+use lapsedb_service::documents::{self, Dropped, Fault};
 use lapsedb_value::Object;
 
 use crate::answer::Answer;
@@ -13,9 +13,14 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.ignore(&["encryptedFields"]);
     fields.end()?;
     let mut reply = Object::with_capacity(2);
-    if documents::drop_collection(&mut call.work(), &namespace).await? {
-        reply.push("nIndexesWas", 1);
-        reply.push("ns", namespace.to_string());
+    match documents::drop_collection(&mut call.work(), &namespace).await? {
+        Dropped::Nothing => {}
+        Dropped::View => reply.push("ns", namespace.to_string()),
+        Dropped::Collection { indexes } => {
+            let indexes = i32::try_from(indexes).unwrap_or(i32::MAX);
+            reply.push("nIndexesWas", indexes);
+            reply.push("ns", namespace.to_string());
+        }
     }
     Ok(Answer::Plain(reply))
 }

@@ -1,5 +1,6 @@
 //! Reads documents.
 
+use lapsedb_service::cursors::Tail;
 use lapsedb_service::documents::{self, Fault, Find};
 use lapsedb_value::Value;
 
@@ -40,7 +41,19 @@ pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
         limit = limit.checked_neg().unwrap_or(i64::MAX);
         single_batch = true;
     }
+    let waits = fields.truth("awaitData", false)?;
+    let tail = match fields.truth("tailable", false)? {
+        true => Some(Tail { waits }),
+        false if waits => {
+            return Err(Fault::new(
+                codes::FAILED_TO_PARSE,
+                "Cannot set 'awaitData' without also setting 'tailable'",
+            ));
+        }
+        false => None,
+    };
     let find = Find {
+        tail,
         filter: fields.document("filter")?,
         projection: fields.document("projection")?,
         sort: fields.document("sort")?,
@@ -54,18 +67,6 @@ pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
         terms: terms(fields, "let")?,
     };
     fields.ignore(&WITHOUT_EFFECT);
-    if fields.truth("tailable", false)? {
-        return Err(Fault::new(
-            codes::BAD_VALUE,
-            "error processing query: tailable cursor requested on non capped collection",
-        ));
-    }
-    if fields.truth("awaitData", false)? {
-        return Err(Fault::new(
-            codes::FAILED_TO_PARSE,
-            "Cannot set 'awaitData' without also setting 'tailable'",
-        ));
-    }
     for name in ["min", "max", "returnKey", "showRecordId"] {
         match fields.any(name) {
             None | Some(Value::Bool(false)) => {}

@@ -12,9 +12,10 @@ use crate::fields::Fields;
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     let namespace = fields.namespace(call)?;
+    let bypass = fields.truth("bypassDocumentValidation", false)?;
     let asked = read(&mut fields)?;
     fields.end()?;
-    let mut work = call.begin().await?;
+    let mut work = call.begin().await?.bypassing_validation(bypass);
     let modified = documents::find_and_modify(&mut work, &namespace, &asked).await;
     let modified = work.end(modified).await?;
     Ok(Answer::Plain(show(modified, asked.change.is_none())))

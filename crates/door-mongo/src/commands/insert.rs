@@ -15,9 +15,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         documents: fields.documents("documents")?,
         ordered: fields.truth("ordered", true)?,
     };
-    fields.ignore(&["bypassDocumentValidation"]);
+    let bypass = fields.truth("bypassDocumentValidation", false)?;
     fields.end()?;
-    let mut work = call.begin().await?;
+    let mut work = call.begin().await?.bypassing_validation(bypass);
     let wrote = documents::insert(&mut work, &namespace, insert).await;
     let wrote = work.end_writes(wrote).await?;
     Ok(Answer::Plain(reply(&wrote, false)))

@@ -42,19 +42,24 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
 
 fn describe(collection: ListedCollection) -> Object {
     let mut info = Object::with_capacity(2);
-    info.push("readOnly", false);
-    info.push("uuid", collection.uuid);
+    info.push("readOnly", collection.kind == "view");
+    if let Some(uuid) = collection.uuid {
+        info.push("uuid", uuid);
+    }
     let mut key = Object::with_capacity(1);
     key.push("_id", 1);
     let mut index = Object::with_capacity(3);
     index.push("v", 2);
     index.push("key", Value::Object(key));
     index.push("name", "_id_");
+    let clustered = collection.options.contains_key("clusteredIndex");
     let mut one = Object::with_capacity(5);
     one.push("name", collection.name);
-    one.push("type", "collection");
+    one.push("type", collection.kind);
     one.push("options", Value::Object(collection.options));
     one.push("info", Value::Object(info));
-    one.push("idIndex", Value::Object(index));
+    if collection.kind == "collection" && !clustered {
+        one.push("idIndex", Value::Object(index));
+    }
     one
 }

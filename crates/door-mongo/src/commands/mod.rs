@@ -8,6 +8,7 @@ pub(crate) mod coll_stats;
 pub(crate) mod commit_transaction;
 pub(crate) mod configure_fail_point;
 pub(crate) mod connection_status;
+pub(crate) mod convert_to_capped;
 pub(crate) mod count;
 pub(crate) mod create;
 pub(crate) mod create_indexes;

@@ -16,13 +16,13 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let statements = fields.documents("updates")?;
     let ordered = fields.truth("ordered", true)?;
     let variables = fields.document("let")?;
-    fields.ignore(&["bypassDocumentValidation"]);
+    let bypass = fields.truth("bypassDocumentValidation", false)?;
     fields.end()?;
     let statements = statements
         .into_iter()
         .map(|members| statement(members, &variables))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut work = call.begin().await?;
+    let mut work = call.begin().await?.bypassing_validation(bypass);
     let wrote = documents::update(&mut work, &namespace, &statements, ordered).await;
     let wrote = work.end_writes(wrote).await?;
     Ok(Answer::Plain(reply(&wrote, true)))

@@ -36,6 +36,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
         if catalog
             .collection(database.number, &definition.id)
             .is_some()
+            || catalog.view(database.number, &definition.id).is_some()
         {
             return Err(names::taken("Collection"));
         }

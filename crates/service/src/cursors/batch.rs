@@ -25,6 +25,11 @@ impl Room {
         }
     }
 
+    /// Whether nothing has been taken yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
     /// Whether nothing was asked for at all.
     pub(crate) const fn is_none(&self) -> bool {
         self.documents_max == 0

@@ -1,11 +1,22 @@
 //! Fetches the next batch of a cursor.
 
-use crate::cursors::{Batch, Room};
+use std::time::Duration;
+
+use lapsedb_record::Clock;
+use lapsedb_store::Listener;
+
+use crate::cursors::{Batch, Cursor, Room};
 use crate::documents::fault::{Fault, Result, code};
+use crate::documents::look::find_collection;
 use crate::documents::{Look, Namespace, Work};
 
 /// Code of a cursor that another request is fetching from right now.
 const CURSOR_IN_USE: i32 = 12_051;
+
+/// How long a batch waits for something to come, if the client does not say, in milliseconds.
+const AWAIT_MS: u64 = 1000;
+/// How long it waits between two looks, in milliseconds.
+const LOOK_AGAIN_MS: u64 = 500;
 
 /// What to fetch.
 #[derive(Clone, Debug)]
@@ -29,6 +40,59 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             format!("cursor id {} is already in use", more.cursor),
         ));
     };
+    check(work, &cursor, namespace, more)?;
+    let base = cursor.feed.base().unwrap_or(namespace).clone();
+    let mut room = Room::new(more.batch_size);
+    let until = Clock::monotonic() + work.limit().unwrap_or(Duration::from_millis(AWAIT_MS));
+    let waits = cursor.feed.waits_here();
+    if waits {
+        work.without_deadline();
+    }
+    let cursors = &work.ctx.service().documents_state().cursors;
+    let ended = loop {
+        let listener = match waits {
+            true => listen(work, &base).await?,
+            false => None,
+        };
+        let look = Look::fresh(work, &base).await?;
+        let ended = match cursor.feed.next(work, &look, &mut room).await {
+            Ok(ended) => ended,
+            Err(fault) => {
+                cursors.remove(more.cursor);
+                return Err(fault);
+            }
+        };
+        let left = until.saturating_duration_since(Clock::monotonic());
+        let Some(mut listener) = listener.filter(|_| !ended && room.is_empty() && !left.is_zero())
+        else {
+            break ended;
+        };
+        drop(look);
+        // A collection that is dropped makes no commit: look again now and then.
+        let step = left.min(Duration::from_millis(LOOK_AGAIN_MS));
+        let _ = tokio::time::timeout(step, listener.changed()).await;
+        cursors.find(more.cursor)?;
+    };
+    if ended {
+        cursors.remove(more.cursor);
+    }
+    Ok(Batch {
+        cursor: if ended { 0 } else { more.cursor },
+        namespace: namespace.clone(),
+        documents: room.into_documents(),
+        resume_token: cursor.feed.resume_token(),
+    })
+}
+
+/// Hears of what is committed to a collection.
+async fn listen(work: &Work, namespace: &Namespace) -> Result<Option<Listener>> {
+    let view = work.ctx.view().await?;
+    let store = work.ctx.service().store();
+    Ok(find_collection(&view, namespace).map(|collection| store.listen(collection.cid)))
+}
+
+/// Refuses who may not fetch from a cursor, or not so.
+fn check(work: &Work, cursor: &Cursor, namespace: &Namespace, more: &GetMore) -> Result<()> {
     if !work.ctx.shares_with(cursor.owner.as_deref()) {
         return Err(Fault::new(
             code::UNAUTHORIZED,
@@ -53,22 +117,5 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             "cannot set maxTimeMS on getMore command for a non-awaitData cursor",
         ));
     }
-    let look = Look::fresh(work, namespace).await?;
-    let mut room = Room::new(more.batch_size);
-    let ended = match cursor.feed.next(work, &look, &mut room).await {
-        Ok(ended) => ended,
-        Err(fault) => {
-            cursors.remove(more.cursor);
-            return Err(fault);
-        }
-    };
-    if ended {
-        cursors.remove(more.cursor);
-    }
-    Ok(Batch {
-        cursor: if ended { 0 } else { more.cursor },
-        namespace: namespace.clone(),
-        documents: room.into_documents(),
-        resume_token: cursor.feed.resume_token(),
-    })
+    Ok(())
 }

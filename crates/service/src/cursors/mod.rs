@@ -28,6 +28,7 @@ pub use get_more::{GetMore, get_more};
 pub(crate) use held::{Held, HeldDocument};
 pub use kill::{Killed, kill};
 pub(crate) use piped::Piped;
+pub use query::Tail;
 pub(crate) use query::{Query, encoded};
 
 /// Cursors open at once.
@@ -78,6 +79,14 @@ impl Feed {
 }
 
 impl Feed {
+    /// The collection it reads, if that may be another than the one it is known by.
+    fn base(&self) -> Option<&Namespace> {
+        match self {
+            Feed::Piped(piped) => Some(&piped.base),
+            Feed::Query(_) | Feed::Held(_) | Feed::Changes(_) => None,
+        }
+    }
+
     /// Where a stream of changes may be resumed.
     fn resume_token(&self) -> Option<Object> {
         match self {
@@ -90,8 +99,14 @@ impl Feed {
     const fn waits(&self) -> bool {
         match self {
             Feed::Changes(_) => true,
-            Feed::Query(_) | Feed::Held(_) | Feed::Piped(_) => false,
+            Feed::Query(query) => matches!(query.tail, Some(Tail { waits: true })),
+            Feed::Held(_) | Feed::Piped(_) => false,
         }
+    }
+
+    /// Whether it has come to the end of a collection and waits there; streams of changes wait by themselves.
+    fn waits_here(&self) -> bool {
+        self.waits() && matches!(self, Feed::Query(_))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::charge::{self, QueryWork};
 use crate::cursors::{Room, encoded};
 use crate::documents::fault::Result;
 use crate::documents::foreign::Others;
-use crate::documents::{Look, Needed, Walk, Work, is_enough, running};
+use crate::documents::{Look, Namespace, Needed, Walk, Work, is_enough, running};
 
 /// Documents that pass the stages at once at most.
 const STEP_ROWS: usize = 256;
@@ -29,7 +29,8 @@ pub(crate) struct Piped {
     pub(crate) finished: bool,
     /// A document that did not fit into the last batch.
     pub(crate) late: Option<Bytes>,
-    pub(crate) database: String,
+    /// The collection that is read, which may be known by the name of a view.
+    pub(crate) base: Namespace,
 }
 
 impl Piped {
@@ -40,7 +41,7 @@ impl Piped {
         look: &Look<'_>,
         room: &mut Room,
     ) -> Result<bool> {
-        let database = self.database.clone();
+        let database = self.base.database.clone();
         let others = Others::new(look, &database, work);
         loop {
             while let Some(document) = self

@@ -5,12 +5,15 @@ use lapsedb_value::{Object, bson, order};
 
 use crate::charge::{self, QueryWork};
 use crate::cursors::Room;
-use crate::documents::fault::Result;
+use crate::documents::fault::{Fault, Result};
 use crate::documents::id::ID;
 use crate::documents::{Look, Needed, Walk, Work};
 
 /// Documents looked at in one step when most may not match.
 const STEP_ROWS: usize = 256;
+
+/// Code of a cursor whose collection has gone.
+const QUERY_PLAN_KILLED: i32 = 175;
 
 /// A query that streams.
 pub(crate) struct Query {
@@ -23,6 +26,15 @@ pub(crate) struct Query {
     pub(crate) skip: u64,
     /// How many may still come.
     pub(crate) left: u64,
+    /// Whether it goes on when there are more documents, and waits for them.
+    pub(crate) tail: Option<Tail>,
+}
+
+/// How a query that has come to the end of a capped collection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// The next batch waits until there is something.
+    pub waits: bool,
 }
 
 impl Query {
@@ -34,9 +46,16 @@ impl Query {
         room: &mut Room,
     ) -> Result<bool> {
         let mut loaded = QueryWork::default();
+        if self.tail.is_some() {
+            if look.collection.is_none() {
+                return Err(Fault::new(QUERY_PLAN_KILLED, "collection dropped"));
+            }
+            self.walk.go_on();
+        }
         let ended = self.fill(work, look, room, &mut loaded).await?;
         look.spend(&work.ctx, charge::query(loaded));
-        Ok(ended)
+        // Where there was nothing at all, there is no place to go on from.
+        Ok(ended && !(self.tail.is_some() && self.walk.has_seen()))
     }
 
     async fn fill(

@@ -31,6 +31,7 @@ pub async fn delete(ctx: &Ctx, id: &str, conditions: &Conditions) -> Result<Repl
             }
         }
         users::forget_all(&mut change, database.number);
+        change.delete_prefix(keys::meta_owned(MetaKind::View, u64::from(database.number)));
         change.delete(keys::meta_numbered(MetaKind::Database, database.number));
         if let Some(done) = attempts.commit(ctx, &view, change).await? {
             return Ok(Reply::deleted(&done, Owner::account()));

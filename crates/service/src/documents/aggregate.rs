@@ -9,7 +9,7 @@ use lapsedb_value::{Object, Str, Value};
 use crate::cursors::{self, Batch, Feed, Keep, Piped, Room};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::choose::choose;
-use crate::documents::fault::{Fault, Result};
+use crate::documents::fault::{Fault, Result, code};
 use crate::documents::foreign::Others;
 use crate::documents::language::Terms;
 use crate::documents::look::Look;
@@ -18,6 +18,7 @@ use crate::documents::needed::Needed;
 use crate::documents::pour::{merge, replace_by};
 use crate::documents::search;
 use crate::documents::stats::stage_stats;
+use crate::documents::views;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
 
@@ -33,6 +34,8 @@ pub struct Aggregate {
     pub batch_size: Option<usize>,
     /// How texts compare and which variables there are.
     pub terms: Terms,
+    /// No cursor is wanted for the rest.
+    pub single_batch: bool,
 }
 
 /// The first batch of what a pipeline makes.
@@ -44,12 +47,29 @@ pub async fn aggregate(
     namespace: &Namespace,
     aggregate: &Aggregate,
 ) -> Result<Batch> {
+    match run(work, (namespace, namespace), aggregate).await {
+        // What cannot be read as a collection may be a view.
+        Err(fault) => match views::resolved(work, namespace).await? {
+            Some(resolved) => views::aggregate(work, namespace, &resolved, aggregate).await,
+            None => Err(fault),
+        },
+        done => done,
+    }
+}
+
+/// Runs a pipeline over a collection that clients may know by the name of a view.
+pub(crate) async fn run(
+    work: &mut Work,
+    (shown, namespace): (&Namespace, &Namespace),
+    aggregate: &Aggregate,
+) -> Result<Batch> {
     let mut language = aggregate.terms.language(work, namespace).await?;
     language.options.texts = texts(work, namespace, &aggregate.pipeline).await?;
     let pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
     if let Some(Own::ChangeStream(options)) = pipeline.source() {
         return crate::changes::open(work, namespace, options, &pipeline, aggregate).await;
     }
+    check_views(work, namespace, &pipeline, &language).await?;
     if pipeline.out().is_some() || pipeline.merge().is_some() {
         work.ctx.who.may_write_at_all()?;
         let documents = all(work, namespace, &pipeline, &language).await?;
@@ -60,17 +80,41 @@ pub async fn aggregate(
         }
         return Ok(Batch {
             cursor: 0,
-            namespace: namespace.clone(),
+            namespace: shown.clone(),
             documents: Vec::new(),
             resume_token: None,
         });
     }
     let look = Look::fresh(work, namespace).await?;
-    let mut piped = start(&look, namespace, &pipeline, &language).await?;
-    piped.database = namespace.database.clone();
+    let piped = start(&look, namespace, &pipeline, &language).await?;
     let room = Room::new(Some(aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
     let feed = Feed::Piped(Box::new(piped));
-    cursors::open(work, &look, namespace, feed, room, Keep::default()).await
+    let keep = Keep {
+        single_batch: aggregate.single_batch,
+        ..Keep::default()
+    };
+    cursors::open(work, &look, shown, feed, room, keep).await
+}
+
+/// Refuses to read a view beside the collection whose texts compare otherwise than those of the pipeline.
+async fn check_views(
+    work: &Work,
+    namespace: &Namespace,
+    pipeline: &Pipeline,
+    language: &crate::documents::language::Language,
+) -> Result<()> {
+    for name in pipeline.reads() {
+        let other = Namespace::pseudo(&namespace.database, &name);
+        if let Some(resolved) = views::resolved(work, &other).await?
+            && resolved.parsed()?.as_ref() != language.options.collation.as_deref()
+        {
+            return Err(Fault::new(
+                code::OPTION_NOT_SUPPORTED_ON_VIEW,
+                format!("Cannot override a view's default collation: {other}"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The text indexes of all collections of the database, if a stage asks texts inside another one.
@@ -109,7 +153,7 @@ fn mentions_text(value: &Value) -> bool {
 }
 
 /// A pipeline at its beginning.
-async fn start(
+pub(crate) async fn start(
     look: &Look<'_>,
     namespace: &Namespace,
     pipeline: &Pipeline,
@@ -160,12 +204,12 @@ async fn start(
         given,
         finished: false,
         late: None,
-        database: namespace.database.clone(),
+        base: namespace.clone(),
     })
 }
 
 /// All that a pipeline makes.
-async fn all(
+pub(crate) async fn all(
     work: &Work,
     namespace: &Namespace,
     pipeline: &Pipeline,

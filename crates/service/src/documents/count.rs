@@ -8,6 +8,7 @@ use crate::documents::language::Terms;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
+use crate::documents::views;
 use crate::documents::work::Work;
 
 /// Documents looked at between two looks at the clock.
@@ -33,7 +34,15 @@ pub struct Count {
 pub async fn count(work: &mut Work, namespace: &Namespace, count: &Count) -> Result<u64> {
     let language = count.terms.language(work, namespace).await?;
     let filter = language.filter(&count.filter)?;
-    let look = Look::fresh(work, namespace).await?;
+    let look = match Look::fresh(work, namespace).await {
+        Ok(look) => look,
+        Err(fault) => {
+            return match views::resolved(work, namespace).await? {
+                Some(resolved) => views::count(work, &resolved, count).await,
+                None => Err(fault),
+            };
+        }
+    };
     let Some(collection) = &look.collection else {
         return Ok(0);
     };

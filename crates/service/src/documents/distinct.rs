@@ -1,8 +1,11 @@
 //! The different values at a path.
 
+use std::sync::Arc;
+
+use lapsedb_mql::collation::Collation;
 use lapsedb_mql::distinct::values;
 use lapsedb_mql::filter::FieldPath;
-use lapsedb_value::order::{compare_bson, equal_bson};
+use lapsedb_value::order::compare_bson;
 use lapsedb_value::{Object, Value};
 
 use crate::charge::{self, QueryWork};
@@ -11,6 +14,7 @@ use crate::documents::fault::{Fault, Result};
 use crate::documents::language::Terms;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::views::{self, Resolved};
 use crate::documents::work::Work;
 
 /// Documents looked at between two looks at the clock.
@@ -40,16 +44,18 @@ pub async fn distinct(
 ) -> Result<Vec<Value>> {
     let language = distinct.terms.language(work, namespace).await?;
     let filter = language.filter(&distinct.filter)?;
-    let look = Look::fresh(work, namespace).await?;
-    let mut walk = language.walk(&look, &filter).await?;
-    let mut found: Vec<Value> = Vec::new();
-    let mut loaded = QueryWork::default();
-    let mut bytes = 0;
-    let path = FieldPath::new(&distinct.key);
-    let folded = |value: &Value| match &language.options.collation {
-        Some(collation) => collation.fold(value),
-        None => value.clone(),
+    let look = match Look::fresh(work, namespace).await {
+        Ok(look) => look,
+        Err(fault) => {
+            return match views::resolved(work, namespace).await? {
+                Some(resolved) => through(work, &resolved, distinct).await,
+                None => Err(fault),
+            };
+        }
     };
+    let mut walk = language.walk(&look, &filter).await?;
+    let mut loaded = QueryWork::default();
+    let mut found = Found::new(&distinct.key, language.options.collation.clone());
     while !walk.ended() {
         work.in_time()?;
         for row in walk.next(&look, STEP_ROWS).await? {
@@ -58,22 +64,61 @@ pub async fn distinct(
             if !filter.matches(&document)? {
                 continue;
             }
-            for value in values(&document, &path) {
-                let place =
-                    found.binary_search_by(|other| compare_bson(&folded(other), &folded(value)));
-                if let Err(at) = place {
-                    bytes += crate::cursors::encoded(&one(value)).len();
-                    found.insert(at, value.clone());
-                }
-            }
-            if bytes > DOCUMENT_BYTES_MAX {
-                return Err(Fault::new(TOO_BIG, "distinct too big, 16mb cap"));
-            }
+            found.add(&document)?;
         }
     }
     look.spend(&work.ctx, charge::query(loaded));
-    debug_assert!(found.is_sorted_by(|a, b| !equal_bson(a, b)));
-    Ok(found)
+    Ok(found.values)
+}
+
+/// The different values in what a view shows.
+async fn through(work: &Work, resolved: &Resolved, distinct: &Distinct) -> Result<Vec<Value>> {
+    let stages = views::filtered(&distinct.filter);
+    let collation = resolved.parsed()?.map(Arc::new);
+    let mut found = Found::new(&distinct.key, collation);
+    for document in views::documents(work, resolved, &stages, &distinct.terms).await? {
+        found.add(&document)?;
+    }
+    Ok(found.values)
+}
+
+/// The values found so far, in order.
+struct Found {
+    path: FieldPath,
+    collation: Option<Arc<Collation>>,
+    values: Vec<Value>,
+    bytes: usize,
+}
+
+impl Found {
+    fn new(key: &str, collation: Option<Arc<Collation>>) -> Found {
+        Found {
+            path: FieldPath::new(key),
+            collation,
+            values: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    fn add(&mut self, document: &Object) -> Result<()> {
+        let folded = |value: &Value| match &self.collation {
+            Some(collation) => collation.fold(value),
+            None => value.clone(),
+        };
+        for value in values(document, &self.path) {
+            let place = self
+                .values
+                .binary_search_by(|other| compare_bson(&folded(other), &folded(value)));
+            if let Err(at) = place {
+                self.bytes += crate::cursors::encoded(&one(value)).len();
+                self.values.insert(at, value.clone());
+            }
+        }
+        match self.bytes > DOCUMENT_BYTES_MAX {
+            true => Err(Fault::new(TOO_BIG, "distinct too big, 16mb cap")),
+            false => Ok(()),
+        }
+    }
 }
 
 fn one(value: &Value) -> Object {

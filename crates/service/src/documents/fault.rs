@@ -88,6 +88,7 @@ pub mod code {
     #![allow(missing_docs, reason = "the names are those of the published list")]
     pub const INTERNAL_ERROR: i32 = 1;
     pub const BAD_VALUE: i32 = 2;
+    pub const GRAPH_CONTAINS_CYCLE: i32 = 5;
     pub const FAILED_TO_PARSE: i32 = 9;
     pub const USER_NOT_FOUND: i32 = 11;
     pub const UNAUTHORIZED: i32 = 13;
@@ -112,7 +113,11 @@ pub mod code {
     pub const WRITE_CONFLICT: i32 = 112;
     pub const COMMAND_NOT_SUPPORTED: i32 = 115;
     pub const CONFLICTING_OPERATION_IN_PROGRESS: i32 = 117;
+    pub const DOCUMENT_VALIDATION_FAILURE: i32 = 121;
+    pub const VIEW_DEPTH_LIMIT_EXCEEDED: i32 = 165;
     pub const COMMAND_NOT_SUPPORTED_ON_VIEW: i32 = 166;
+    pub const OPTION_NOT_SUPPORTED_ON_VIEW: i32 = 167;
+    pub const INVALID_PIPELINE_OPERATOR: i32 = 168;
     pub const CANNOT_INDEX_PARALLEL_ARRAYS: i32 = 171;
     pub const TRANSACTION_TOO_OLD: i32 = 225;
     pub const NO_SUCH_TRANSACTION: i32 = 251;

@@ -1,14 +1,18 @@
 //! Reads documents.
 
+use lapsedb_store::Collection;
 use lapsedb_value::{Object, Value};
 
 use crate::charge::{self, QueryWork};
-use crate::cursors::{self, Batch, Feed, Held, HeldDocument, Keep, Query, Room, encoded};
+use crate::cursors::{self, Batch, Feed, Held, HeldDocument, Keep, Query, Room, Tail, encoded};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::fault::{Fault, Result, code};
+use crate::documents::kept::cap_of;
 use crate::documents::language::{Match, Sort, Terms};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::views;
+use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
 use crate::documents::{Needed, Row};
 
@@ -36,6 +40,8 @@ pub struct Find {
     pub no_timeout: bool,
     /// How texts compare and which variables there are.
     pub terms: Terms,
+    /// It goes on at the end of a capped collection.
+    pub tail: Option<Tail>,
 }
 
 /// The first batch of what matches.
@@ -48,10 +54,27 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
     let language = language.behind(&filter);
     let projection = language.projection(&find.projection)?;
     let sort = language.sort(&find.sort)?;
-    let look = Look::fresh(work, namespace).await?;
+    let look = match Look::fresh(work, namespace).await {
+        Ok(look) => look,
+        Err(fault) => {
+            return match views::resolved(work, namespace).await? {
+                Some(resolved) => views::find(work, namespace, &resolved, find).await,
+                None => Err(fault),
+            };
+        }
+    };
+    let walk = match (find.tail, &look.collection) {
+        (Some(_), Some(collection)) => {
+            check_tail(find, collection)?;
+            Walk::new(Source::Everything)
+        }
+        (Some(_), None) => Walk::new(Source::Ids(Vec::new())),
+        (None, _) => language.walk(&look, &filter).await?,
+    };
     let query = Query {
-        walk: language.walk(&look, &filter).await?,
+        walk,
         needed: Needed::by(&filter),
+        tail: find.tail.filter(|_| look.collection.is_some()),
         filter,
         projection,
         skip: find.skip,
@@ -71,6 +94,22 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
         no_timeout: find.no_timeout,
     };
     cursors::open(work, &look, namespace, feed, room, keep).await
+}
+
+/// Refuses to wait where nothing stays in the order of its insertion, or to wait in another order.
+fn check_tail(find: &Find, collection: &Collection) -> Result<()> {
+    let natural = find.sort.get("$natural").and_then(Value::as_f64) == Some(1.0);
+    let message = match () {
+        () if !find.sort.is_empty() && !natural => {
+            "cannot use tailable option with a sort other than {$natural: 1}"
+        }
+        () if find.single_batch => "cannot use tailable option with the 'singleBatch' option",
+        () if cap_of(collection).is_none() => {
+            "error processing query: tailable cursor requested on non capped collection"
+        }
+        () => return Ok(()),
+    };
+    Err(Fault::new(code::BAD_VALUE, message))
 }
 
 /// Bytes of documents that are put in order in memory at most.

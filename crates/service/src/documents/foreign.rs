@@ -1,15 +1,17 @@
 //! Other collections, as `$lookup` and its like see them: through the same view, living documents only.
 
 use lapsedb_mql::filter::{Filter, Options};
-use lapsedb_mql::stages::{Foreign, Wait};
+use lapsedb_mql::stages::{Foreign, Pipeline, Wait};
 use lapsedb_mql::{MqlError, Result};
 use lapsedb_value::Object;
 
+use crate::documents::aggregate::start;
 use crate::documents::choose::Hint;
 use crate::documents::fault::Fault;
-use crate::documents::language::Language;
+use crate::documents::language::{Language, Terms};
 use crate::documents::look::{Look, Seen, find_collection};
 use crate::documents::namespace::Namespace;
+use crate::documents::views::{self, Resolved};
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
 
@@ -43,12 +45,12 @@ impl<'a> Others<'a> {
         filter: Option<&Filter>,
     ) -> std::result::Result<Vec<Object>, Fault> {
         let namespace = Namespace::pseudo(self.database, collection);
-        let transaction = self.work.transaction();
-        let look = Look {
-            view: Seen::Shared(&self.look.view),
-            collection: find_collection(&self.look.view, &namespace),
-            overlay: transaction.and_then(|transaction| transaction.overlay(&namespace)),
-        };
+        let look = self.look_at(&namespace);
+        if look.collection.is_none()
+            && let Some(resolved) = views::resolve(&self.look.view, &namespace)?
+        {
+            return self.through(&resolved, filter).await;
+        }
         let language = Language {
             options: Options::default(),
             hint: Hint::None,
@@ -62,6 +64,44 @@ impl<'a> Others<'a> {
             self.work.in_time()?;
             for row in walk.next(&look, STEP_ROWS).await? {
                 let document = row.document()?;
+                let wanted = match filter {
+                    Some(filter) => filter.matches(&document)?,
+                    None => true,
+                };
+                if wanted {
+                    documents.push(document);
+                }
+            }
+        }
+        Ok(documents)
+    }
+
+    fn look_at(&self, namespace: &Namespace) -> Look<'_> {
+        let transaction = self.work.transaction();
+        Look {
+            view: Seen::Shared(&self.look.view),
+            collection: find_collection(&self.look.view, namespace),
+            overlay: transaction.and_then(|transaction| transaction.overlay(namespace)),
+            bypass: false,
+        }
+    }
+
+    /// What a view shows.
+    async fn through(
+        &self,
+        resolved: &Resolved,
+        filter: Option<&Filter>,
+    ) -> std::result::Result<Vec<Object>, Fault> {
+        let terms = resolved.terms(&Terms::default())?;
+        let language = terms.language(self.work, &resolved.base).await?;
+        let pipeline = Pipeline::parse(&resolved.pipeline, &language.options)?;
+        let look = self.look_at(&resolved.base);
+        let mut piped = start(&look, &resolved.base, &pipeline, &language).await?;
+        let mut documents = Vec::new();
+        while !piped.finished {
+            self.work.in_time()?;
+            piped.step(&look, self, STEP_ROWS).await?;
+            while let Some(document) = piped.runner.take() {
                 let wanted = match filter {
                     Some(filter) => filter.matches(&document)?,
                     None => true,

@@ -97,6 +97,16 @@ async fn write_chunk(
                 wrote.faults.push(WriteFault { index, fault });
                 return Ok(());
             }
+            Err(fault) if fault.code() == Some(code::COMMAND_NOT_SUPPORTED_ON_VIEW) => {
+                for (index, _) in chunk {
+                    let fault = fault.clone();
+                    wrote.faults.push(WriteFault { index, fault });
+                    if ordered {
+                        break;
+                    }
+                }
+                return Ok(());
+            }
             Err(fault) => return Err(fault),
         };
         let Some(collection) = look.collection.clone() else {

@@ -12,6 +12,7 @@ use lapsedb_value::{Object, Value};
 use crate::documents::choose::{Hint, choose};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
+use crate::documents::kept::options_of;
 use crate::documents::look::{Look, find_collection};
 use crate::documents::namespace::Namespace;
 use crate::documents::search;
@@ -37,8 +38,10 @@ impl Terms {
         let collation = match &self.collation {
             Some(collation) => Some(collation.clone()),
             None => collection.as_ref().and_then(|collection| {
-                let kept = collection.mongo.as_ref()?;
-                kept.get("options")?.get("collation").as_object().cloned()
+                options_of(collection)?
+                    .get("collation")?
+                    .as_object()
+                    .cloned()
             }),
         };
         let collation = match collation {

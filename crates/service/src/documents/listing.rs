@@ -4,6 +4,8 @@ use lapsedb_store::{Collection, Usage, View};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::Result;
+use crate::documents::kept::kind_of;
+use crate::documents::views::SYSTEM_VIEWS;
 use crate::documents::work::Work;
 
 /// A database that has collections of this door.
@@ -20,10 +22,12 @@ pub struct ListedDatabase {
 pub struct ListedCollection {
     /// Its name.
     pub name: String,
+    /// `collection`, `view` or `timeseries`.
+    pub kind: &'static str,
     /// What it was made with.
     pub options: Object,
-    /// Its number, which no other collection ever has.
-    pub uuid: Value,
+    /// Its number, which no other collection ever has; a view has none.
+    pub uuid: Option<Value>,
     /// Its living documents.
     pub documents: u64,
     /// Their bytes.
@@ -40,7 +44,7 @@ pub async fn list_databases(work: &mut Work) -> Result<Vec<ListedDatabase>> {
     let mut listed = Vec::new();
     for database in view.catalog().databases() {
         let own: Vec<_> = own_collections(&view, database.number);
-        if own.is_empty() {
+        if own.is_empty() && view.catalog().views(database.number).is_empty() {
             continue;
         }
         let mut bytes = 0;
@@ -71,7 +75,41 @@ pub async fn list_collections(work: &mut Work, database: &str) -> Result<Vec<Lis
         let live = usage(&view, &collection).await?.live;
         listed.push(shown(&collection, live.items, live.bytes));
     }
+    let views = view.catalog().views(database.number);
+    if !views.is_empty() {
+        listed.push(definitions(database.number, views.len()));
+    }
+    for found in views {
+        listed.push(ListedCollection {
+            name: found.id.to_string(),
+            kind: "view",
+            options: found.definition.clone(),
+            uuid: None,
+            documents: 0,
+            bytes: 0,
+        });
+    }
     Ok(listed)
+}
+
+/// The collection that shows the definitions of views. It is stored nowhere; its number is made of its database's.
+fn definitions(database: u32, views: usize) -> ListedCollection {
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&database.to_be_bytes());
+    // Version 8, variant 1: a number by a rule of one's own.
+    bytes[6] = 0x80;
+    bytes[8] = 0x80;
+    ListedCollection {
+        name: SYSTEM_VIEWS.to_owned(),
+        kind: "collection",
+        options: Object::new(),
+        uuid: Some(Value::Binary {
+            subtype: 4,
+            bytes: bytes.to_vec(),
+        }),
+        documents: u64::try_from(views).unwrap_or(u64::MAX),
+        bytes: 0,
+    }
 }
 
 fn own_collections(view: &View, database: u32) -> Vec<std::sync::Arc<Collection>> {
@@ -89,8 +127,9 @@ fn shown(collection: &Collection, documents: u64, bytes: u64) -> ListedCollectio
     let options = kept.get("options").and_then(Value::as_object).cloned();
     ListedCollection {
         name: collection.id.to_string(),
+        kind: kind_of(collection),
         options: options.unwrap_or_default(),
-        uuid: kept.get("uuid").cloned().unwrap_or(Value::Null),
+        uuid: kept.get("uuid").cloned(),
         documents,
         bytes,
     }

@@ -8,6 +8,7 @@ use lapsedb_store::{Collection, View};
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::namespace::Namespace;
+use crate::documents::views;
 use crate::documents::work::Work;
 use crate::sessions::Overlay;
 
@@ -35,6 +36,8 @@ pub(crate) struct Look<'a> {
     pub(crate) view: Seen<'a>,
     pub(crate) collection: Option<Arc<Collection>>,
     pub(crate) overlay: Option<Arc<Overlay>>,
+    /// Who writes is not held to the collection's validator.
+    pub(crate) bypass: bool,
 }
 
 /// A Mongo collection by its name in a view; one that was made through the other door is none.
@@ -50,10 +53,10 @@ fn named(view: &View, namespace: &Namespace) -> Option<Arc<Collection>> {
         .cloned()
 }
 
-/// Refuses to write to a collection of the other door.
+/// Refuses to write to a collection of the other door, or to a view.
 ///
 /// # Errors
-/// When the name belongs to a container that was made through the NoSQL door.
+/// When the name belongs to a container that was made through the NoSQL door, or to a view.
 pub(crate) fn not_foreign(view: &View, namespace: &Namespace) -> Result<()> {
     match named(view, namespace) {
         Some(collection) if collection.mongo.is_none() => Err(Fault::new(
@@ -62,7 +65,8 @@ pub(crate) fn not_foreign(view: &View, namespace: &Namespace) -> Result<()> {
                 "'{namespace}' is a container that was made through the NoSQL door; it cannot be written through this one"
             ),
         )),
-        Some(_) | None => Ok(()),
+        Some(_) => Ok(()),
+        None => views::refuse(view, namespace),
     }
 }
 
@@ -70,7 +74,7 @@ impl<'a> Look<'a> {
     /// The transaction's view, or a fresh one.
     ///
     /// # Errors
-    /// When the engine fails, or the collection is over its throughput.
+    /// When the name is a view's, the engine fails, or the collection is over its throughput.
     pub(crate) async fn fresh(work: &'a Work, namespace: &Namespace) -> Result<Look<'a>> {
         let (view, overlay) = match work.transaction() {
             Some(transaction) => match &transaction.view {
@@ -86,10 +90,14 @@ impl<'a> Look<'a> {
         };
         work.ctx.service().documents_state().seen(view.lsn());
         let collection = find_collection(&view, namespace);
+        if collection.is_none() {
+            views::refuse(&view, namespace)?;
+        }
         let look = Look {
             view,
             collection,
             overlay,
+            bypass: work.bypasses_validation(),
         };
         look.admit(&work.ctx)?;
         Ok(look)

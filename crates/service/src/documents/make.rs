@@ -22,6 +22,7 @@ use crate::limits::{COLLECTIONS_MAX, DATABASES_MAX};
 /// When the name is taken by the other door, there are too many, or who asks may not.
 pub async fn make(ctx: &Ctx, namespace: &Namespace, options: &Object) -> Result<bool> {
     ctx.who.may_administer()?;
+    check_system(namespace)?;
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
@@ -44,21 +45,7 @@ fn plan(view: &View, namespace: &Namespace, options: &Object, watched: bool) -> 
     }
     let mut change = MetaChange::default();
     let mut numbers = Numbers::of(view);
-    let database = match catalog.database(&namespace.database) {
-        Some(database) => database.number,
-        None => {
-            check_case(view, &namespace.database)?;
-            if catalog.databases().len() >= DATABASES_MAX {
-                return Err(too_many(DATABASES_MAX, "databases"));
-            }
-            let number = numbers.take(u32::MAX)?;
-            change.put(
-                keys::meta_numbered(MetaKind::Database, number),
-                database_body(number, &namespace.database),
-            );
-            number
-        }
-    };
+    let database = database_for(view, &namespace.database, &mut change, &mut numbers)?;
     let cid = CollectionId(numbers.take(CHILD_OF_DATABASE_MAX)?);
     let document = definition(&namespace.collection)?;
     let body = CollectionBody {
@@ -81,6 +68,29 @@ fn plan(view: &View, namespace: &Namespace, options: &Object, watched: bool) -> 
     );
     numbers.write(&mut change);
     Ok(change)
+}
+
+/// The number of a database, which is made if it is not there.
+pub(crate) fn database_for(
+    view: &View,
+    name: &str,
+    change: &mut MetaChange,
+    numbers: &mut Numbers,
+) -> Result<u32> {
+    let catalog = view.catalog();
+    if let Some(database) = catalog.database(name) {
+        return Ok(database.number);
+    }
+    check_case(view, name)?;
+    if catalog.databases().len() >= DATABASES_MAX {
+        return Err(too_many(DATABASES_MAX, "databases"));
+    }
+    let number = numbers.take(u32::MAX)?;
+    change.put(
+        keys::meta_numbered(MetaKind::Database, number),
+        database_body(number, name),
+    );
+    Ok(number)
 }
 
 /// What only this door knows of the collection.
@@ -106,6 +116,26 @@ fn definition(id: &str) -> Result<Object> {
     let mut document = Definition::parse(&body).map_err(Error::from)?.document;
     document.insert("id", id);
     Ok(document)
+}
+
+/// Collections that clients may make although their names are the system's.
+const SYSTEM_NAMES: [&str; 5] = [
+    "system.js",
+    "system.profile",
+    "system.roles",
+    "system.users",
+    "system.version",
+];
+
+fn check_system(namespace: &Namespace) -> Result<()> {
+    let name = namespace.collection.as_str();
+    if name.starts_with("system.") && !SYSTEM_NAMES.contains(&name) {
+        return Err(Fault::new(
+            code::INVALID_NAMESPACE,
+            format!("Invalid system namespace: {namespace}"),
+        ));
+    }
+    Ok(())
 }
 
 /// Two databases whose names differ only in case are one too many: file systems and users mix them up.

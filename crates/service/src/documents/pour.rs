@@ -10,8 +10,9 @@ use crate::documents::drop::drop_collection;
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::insert::{Insert, insert};
+use crate::documents::kept::cap_of;
 use crate::documents::language::{Filter, Language};
-use crate::documents::look::Look;
+use crate::documents::look::{Look, find_collection, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::documents::prepare;
 use crate::documents::rename::{like, rename};
@@ -34,7 +35,16 @@ pub(crate) async fn replace_by(
     let database = out.database.as_deref().unwrap_or(&from.database);
     let target = Namespace::new(database, &out.collection)?;
     let filled = Namespace::new(database, &format!("tmp.agg_out.{}", uuid::Uuid::new_v4()))?;
-    let mut own = Work::new(work.ctx.clone());
+    let mut own = Work::new(work.ctx.clone()).bypassing_validation(work.bypasses_validation());
+    let seen = own.ctx.view().await?;
+    if find_collection(&seen, &target).is_some_and(|target| cap_of(&target).is_some()) {
+        return Err(Fault::new(
+            17_152,
+            format!("namespace '{target}' is capped so it can't be used for $out"),
+        ));
+    }
+    not_foreign(&seen, &target)?;
+    drop(seen);
     like(&mut own, &target, &filled).await?;
     let done = fill(&mut own, &filled, documents).await;
     if let Err(fault) = done {
@@ -69,7 +79,7 @@ pub(crate) async fn merge(
 ) -> Result<()> {
     let database = plan.database.as_deref().unwrap_or(&from.database);
     let target = Namespace::new(database, &plan.collection)?;
-    let mut own = Work::new(work.ctx.clone());
+    let mut own = Work::new(work.ctx.clone()).bypassing_validation(work.bypasses_validation());
     let now = work.ctx.service().clock().now();
     for chunk in documents.chunks(CHUNK_DOCUMENTS) {
         let mut tries = Tries::default();

@@ -11,6 +11,7 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
+use crate::documents::views::find_view;
 use crate::documents::work::Work;
 
 /// Gives a collection another name in the same database; one that has the name already goes first, if that is wanted.
@@ -40,6 +41,18 @@ pub async fn rename(
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
+        if find_view(&view, from).is_some() {
+            return Err(Fault::new(
+                code::COMMAND_NOT_SUPPORTED_ON_VIEW,
+                format!("cannot rename view: {from}"),
+            ));
+        }
+        if find_view(&view, to).is_some() {
+            return Err(Fault::new(
+                code::NAMESPACE_EXISTS,
+                format!("a view already exists with that name: {to}"),
+            ));
+        }
         not_foreign(&view, to)?;
         let Some(collection) = find_collection(&view, from) else {
             return Err(Fault::new(

@@ -3,6 +3,7 @@
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
+use crate::documents::kept::cap_of;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
@@ -49,7 +50,16 @@ async fn figures(look: &Look<'_>, scale: i64) -> Result<Object> {
     }
     stats.push("storageSize", scaled(bytes));
     stats.push("freeStorageSize", number(0));
-    stats.push("capped", false);
+    let cap = look
+        .collection
+        .as_ref()
+        .and_then(|collection| cap_of(collection));
+    stats.push("capped", cap.is_some());
+    if let Some(cap) = cap {
+        let items = cap.items_max.min(i32::MAX.unsigned_abs().into());
+        stats.push("max", number(items));
+        stats.push("maxSize", scaled(cap.bytes_max));
+    }
     stats.push("nindexes", i32::try_from(names.len()).unwrap_or(i32::MAX));
     stats.push("indexBuilds", Value::Array(Vec::new()));
     stats.push("totalIndexSize", number(0));

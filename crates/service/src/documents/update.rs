@@ -218,6 +218,7 @@ pub(crate) async fn replace(writing: &mut Writing<'_>, old: &Object, new: Object
     }
     id::check(new.get(ID).unwrap_or(&Value::Null))?;
     prepare::check(&new)?;
+    writing.check(Some(old), &new)?;
     writing.replace(&own, new).await
 }
 

@@ -62,6 +62,8 @@ pub(crate) struct Walk {
     at: usize,
     stored_ended: bool,
     ended: bool,
+    /// Behind the last stored document that was seen.
+    behind: Option<Vec<u8>>,
 }
 
 impl Walk {
@@ -72,12 +74,27 @@ impl Walk {
             at: 0,
             stored_ended: false,
             ended: false,
+            behind: None,
         }
     }
 
     /// Whether there is nothing more.
     pub(crate) const fn ended(&self) -> bool {
         self.ended
+    }
+
+    /// Whether any stored document has been seen.
+    pub(crate) const fn has_seen(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// Goes on behind the last document that was seen, once there are more.
+    pub(crate) fn go_on(&mut self) {
+        if self.ended && self.behind.is_some() {
+            self.resume.clone_from(&self.behind);
+            self.stored_ended = false;
+            self.ended = false;
+        }
     }
 
     /// Goes on with this document the next time.
@@ -136,6 +153,9 @@ impl Walk {
         self.ended = self.stored_ended && look.overlay.is_none();
         self.at = 0;
         self.resume = page.resume;
+        if let Some(last) = page.places.last() {
+            self.behind = Some([last.as_slice(), &[0]].concat());
+        }
         let mut rows = Vec::with_capacity(page.items.len());
         for ((key, live), place) in page.items.into_iter().zip(page.places) {
             let Some(body) = changed(look.overlay.as_deref(), live.body())? else {

@@ -34,6 +34,7 @@ pub struct Work {
     deadline: Option<Instant>,
     limit: Option<Duration>,
     place: Place,
+    bypass: bool,
 }
 
 impl Work {
@@ -45,7 +46,20 @@ impl Work {
             deadline: None,
             limit: None,
             place: Place::Alone,
+            bypass: false,
         }
+    }
+
+    /// The same, held to no validator if that is wanted.
+    #[must_use]
+    pub const fn bypassing_validation(mut self, bypass: bool) -> Work {
+        self.bypass = bypass;
+        self
+    }
+
+    /// Whether what it writes is held to no validator.
+    pub(crate) const fn bypasses_validation(&self) -> bool {
+        self.bypass
     }
 
     /// The same at its place in a session.
@@ -60,6 +74,11 @@ impl Work {
         self.limit = limit;
         self.deadline = limit.map(|limit| Clock::monotonic() + limit);
         self
+    }
+
+    /// The same without an end: the time it was given is for waiting.
+    pub(crate) const fn without_deadline(&mut self) {
+        self.deadline = None;
     }
 
     /// How long it may take, or wait.

@@ -9,8 +9,10 @@ use lapsedb_value::{Object, Value};
 use crate::charge;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
+use crate::documents::kept::cap_of;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::rules::Rules;
 use crate::documents::work::Work;
 use crate::service::always_slower;
 use crate::sessions::{Change, Overlay, Retry, changed_since, write_conflict};
@@ -46,6 +48,7 @@ pub(crate) struct Writing<'a> {
     namespace: &'a Namespace,
     charge: f64,
     changes: Vec<Change>,
+    rules: Option<Rules>,
 }
 
 impl<'a> Writing<'a> {
@@ -60,6 +63,7 @@ impl<'a> Writing<'a> {
             namespace,
             charge: 0.0,
             changes: Vec::new(),
+            rules: None,
         }
     }
 
@@ -70,6 +74,7 @@ impl<'a> Writing<'a> {
         namespace: &'a Namespace,
     ) -> Result<Writing<'a>> {
         let mut writing = Writing::new(&look.view, collection, namespace);
+        writing.rules = Rules::of(collection, look.view.now(), look.bypass)?;
         if let Some(overlay) = &look.overlay {
             writing.replay(overlay).await?;
         }
@@ -112,6 +117,7 @@ impl<'a> Writing<'a> {
     /// Writes a new document, if its `_id` is free.
     pub(crate) async fn insert(&mut self, document: Object) -> Result<()> {
         let id = DocumentId::of_document(&document);
+        self.check(None, &document)?;
         if self.get(&id).await?.is_some() {
             return Err(taken(self.namespace, &document));
         }
@@ -125,6 +131,17 @@ impl<'a> Writing<'a> {
         let written = self.write(id.clone(), document, false).await?;
         self.charge += charge::replace(written.bytes, written.terms);
         Ok(())
+    }
+
+    /// Refuses a document that does not fulfil the collection's rules.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(crate) fn check(&self, old: Option<&Object>, new: &Object) -> Result<()> {
+        match &self.rules {
+            Some(rules) => rules.check(old, new),
+            None => Ok(()),
+        }
     }
 
     async fn write(&mut self, id: DocumentId, document: Object, fresh: bool) -> Result<Written> {
@@ -173,6 +190,7 @@ impl<'a> Writing<'a> {
         }
         if let (Some(transaction), Some(session)) = (work.transaction(), work.session()) {
             let collection = self.txn.collection();
+            not_capped(collection, self.namespace)?;
             let keys: Vec<_> = self
                 .changes
                 .iter()
@@ -194,6 +212,9 @@ impl<'a> Writing<'a> {
             }
             transaction.absorb(self.namespace, self.changes);
             return Ok(true);
+        }
+        if let Some(cap) = cap_of(self.txn.collection()) {
+            self.txn.make_room(cap).await?;
         }
         if let Some(retry) = retry
             && !executed.is_empty()
@@ -220,6 +241,19 @@ impl<'a> Writing<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Refuses to write to a capped collection in a transaction: who writes to it does so one after the other.
+fn not_capped(collection: &Collection, namespace: &Namespace) -> Result<()> {
+    match cap_of(collection) {
+        Some(_) => Err(Fault::new(
+            code::NOT_SUPPORTED_IN_TRANSACTION,
+            format!(
+                "Collection '{namespace}' is a capped collection. Writes in transactions are not allowed on capped collections."
+            ),
+        )),
+        None => Ok(()),
     }
 }
 

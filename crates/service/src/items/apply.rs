@@ -10,8 +10,10 @@ use lapsedb_value::{Object, Value, bson};
 
 use crate::access::Who;
 use crate::charge;
+use crate::documents::Fault;
 use crate::documents::id::candidates;
 use crate::documents::other_door;
+use crate::documents::rules::Rules;
 use crate::error::{Error, Kind, Result};
 use crate::items::body::{Document, given_partition};
 use crate::items::read::key_by_rid;
@@ -216,6 +218,7 @@ async fn put(
         true => Arc::new(other_door::taken(&document.object)?.1),
         false => Arc::clone(&document.object),
     };
+    check_rules(txn, &key, partition, &object).await?;
     match txn.put(&key, partition, object).await? {
         Ok(written) => {
             let charge = match outcome {
@@ -238,6 +241,28 @@ async fn put(
         )),
         Err(Refused::Unindexable(why)) => Err(Error::new(Kind::BadRequest, why.to_string())),
     }
+}
+
+/// Refuses a document that fails the rules of a collection of the Mongo door.
+async fn check_rules(
+    txn: &mut Txn<'_>,
+    key: &ItemKey,
+    partition: &PartitionKey,
+    object: &Object,
+) -> Result<()> {
+    let refused = |fault| match fault {
+        Fault::Said { message, info, .. } => Error::bad_request(match info.get("errInfo") {
+            Some(why) => format!("{message}: {}", why.get("details")),
+            None => message,
+        }),
+        Fault::Other(error) => error,
+    };
+    let now = txn.view().now();
+    let Some(rules) = Rules::of(txn.collection(), now, false).map_err(refused)? else {
+        return Ok(());
+    };
+    let old = txn.get(key, partition).await?.map(|found| found.document);
+    rules.check(old.as_ref(), object).map_err(refused)
 }
 
 /// The item an operation is about.

@@ -8,6 +8,7 @@ use lapsedb_store::{Collection, Database, Done, StoreError, Txn};
 
 use crate::charge;
 use crate::ctx::{Ctx, Scope};
+use crate::documents::kept::cap_of;
 use crate::error::{Error, Kind, Result};
 use crate::items::apply::{Applied, apply, item};
 use crate::items::body::given_partition;
@@ -104,6 +105,9 @@ async fn attempt(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result
             .map(|applied| applied.map(unwritten))
             .collect();
         return Ok(Some(ran(scope, scope.view.lsn(), results)));
+    }
+    if let Some(cap) = cap_of(&scope.collection) {
+        txn.make_room(cap).await?;
     }
     match txn.commit(ctx.service().store()).await {
         Ok(done) => {

@@ -97,13 +97,13 @@ impl Txn<'_> {
             items: live.items,
             bytes: live.bytes,
         };
-        for slot in &self.slots {
+        for slot in self.slots.iter() {
             let before = slot.before.as_ref().filter(|before| before.live);
             if let (Some(before), false) = (before, matches!(slot.after, After::Same)) {
                 held = held.without(u64::from(before.header.charged));
             }
         }
-        for slot in &self.slots {
+        for slot in self.slots.iter() {
             if let After::Put { body, .. } = &slot.after {
                 held.items += 1;
                 held.bytes += length(body);
@@ -160,8 +160,8 @@ impl Txn<'_> {
         charged: u32,
         held: Held,
     ) -> Result<Held> {
-        let known = self.slots.iter().find(|slot| slot.key == *key);
-        let held = match known.map(|slot| &slot.after) {
+        let known = self.slots.find(key);
+        let held = match known.map(|at| &self.slots[at].after) {
             // What this transaction has made anew under an old key stands at the end.
             Some(After::Gone | After::Put { fresh: true, .. }) => return Ok(held),
             Some(After::Put { body, .. }) => held.without(length(body)),

@@ -10,6 +10,7 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
 use crate::documents::indexes::definition::{date_seconds, default_seconds};
 use crate::documents::indexes::{TS_INDEX, default_ttl, is_on_ts, set_default_ttl, shown};
+use crate::documents::kept::cap_of;
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
@@ -62,6 +63,11 @@ pub async fn change_index(
         };
         let collection = find_collection(&view, namespace).ok_or_else(gone)?;
         let name = name_of(&collection, asked)?;
+        if asked.expire_after.is_some() && cap_of(&collection).is_some() {
+            return Err(invalid(
+                "TTL indexes are not supported for capped collections.",
+            ));
+        }
         if name == TS_INDEX && default_ttl(&collection).is_some() {
             return default(work, namespace, &collection, asked).await;
         }

@@ -11,6 +11,7 @@ use lapsedb_value::{Object, Value};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::definition::{Wanted, read};
 use crate::documents::indexes::{TS, TS_INDEX, default_ttl, is_on_ts, names, set_default_ttl};
+use crate::documents::kept::cap_of;
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
@@ -55,7 +56,9 @@ pub async fn create_indexes(
         made_collection,
         ..CreatedIndexes::default()
     };
-    created.before = names(&current(work, namespace).await?.1).len();
+    let (_, collection) = current(work, namespace).await?;
+    created.before = names(&collection).len();
+    check_capped(&collection, &wanted)?;
     for one in &wanted {
         match one {
             Wanted::Id => {}
@@ -69,6 +72,22 @@ pub async fn create_indexes(
     }
     created.after = names(&current(work, namespace).await?.1).len();
     Ok(created)
+}
+
+/// Refuses that documents of a capped collection expire: they go in the order they came.
+fn check_capped(collection: &Collection, wanted: &[Wanted]) -> Result<()> {
+    let expires = |one: &Wanted| match one {
+        Wanted::Id => false,
+        Wanted::DefaultTtl(_) => true,
+        Wanted::Named(definition) => definition.expire_after.is_some(),
+    };
+    if cap_of(collection).is_some() && wanted.iter().any(expires) {
+        return Err(Fault::new(
+            code::CANNOT_CREATE_INDEX,
+            "Cannot create TTL index on a capped collection",
+        ));
+    }
+    Ok(())
 }
 
 async fn current(

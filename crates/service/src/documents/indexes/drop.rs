@@ -9,6 +9,7 @@ use crate::documents::id::ID;
 use crate::documents::indexes::{ID_INDEX, TS_INDEX, default_ttl, names, set_default_ttl, shown};
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
+use crate::documents::views;
 use crate::documents::work::Work;
 use crate::documents::writing::Tries;
 
@@ -44,6 +45,7 @@ pub async fn drop_indexes(
 
 async fn current(work: &Work, namespace: &Namespace) -> Result<std::sync::Arc<Collection>> {
     let view = work.ctx.view().await?;
+    views::refuse(&view, namespace)?;
     find_collection(&view, namespace).ok_or_else(|| {
         Fault::new(
             code::NAMESPACE_NOT_FOUND,

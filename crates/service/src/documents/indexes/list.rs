@@ -6,6 +6,7 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::shown;
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
+use crate::documents::views;
 use crate::documents::work::Work;
 
 /// A collection's indexes as clients see them.
@@ -16,9 +17,11 @@ pub async fn list_indexes(work: &mut Work, namespace: &Namespace) -> Result<Vec<
     let view = work.ctx.view().await?;
     match find_collection(&view, namespace) {
         Some(collection) => Ok(shown(&collection)),
-        None => Err(Fault::new(
-            code::NAMESPACE_NOT_FOUND,
-            format!("ns does not exist: {namespace}"),
-        )),
+        None => Err(views::refuse(&view, namespace).err().unwrap_or_else(|| {
+            Fault::new(
+                code::NAMESPACE_NOT_FOUND,
+                format!("ns does not exist: {namespace}"),
+            )
+        })),
     }
 }

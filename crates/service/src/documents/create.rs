@@ -1,0 +1,193 @@
+//! Makes a collection or a view, with options.
+
+mod capped;
+mod clustered;
+mod time_series;
+mod validation;
+
+use lapsedb_mql::collation::Collation;
+use lapsedb_value::{Object, Value};
+
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::indexes::create_indexes;
+use crate::documents::look::find_collection;
+use crate::documents::make::make;
+use crate::documents::members::{Members, invalid};
+use crate::documents::namespace::Namespace;
+use crate::documents::views::{find_view, make_view};
+use crate::documents::work::Work;
+
+pub(crate) use capped::{max_of, size_of};
+pub(crate) use validation::{ACTIONS, LEVELS, check_validator};
+
+/// The members of a command that say what is made.
+pub const CREATE_OPTIONS: [&str; 18] = [
+    "autoIndexId",
+    "capped",
+    "changeStreamPreAndPostImages",
+    "clusteredIndex",
+    "collation",
+    "expireAfterSeconds",
+    "idIndex",
+    "indexOptionDefaults",
+    "max",
+    "pipeline",
+    "size",
+    "storageEngine",
+    "temp",
+    "timeseries",
+    "validationAction",
+    "validationLevel",
+    "validator",
+    "viewOn",
+];
+
+/// Makes a collection or a view.
+///
+/// # Errors
+/// When the name is taken, an option is wrong, or who asks may not.
+pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) -> Result<()> {
+    let members = Members {
+        context: "create",
+        of: members,
+    };
+    if members.any("viewOn").is_some() || members.any("pipeline").is_some() {
+        return view(work, namespace, &members).await;
+    }
+    let options = options(namespace, &members)?;
+    let taken = |message: String| Err(Fault::new(code::NAMESPACE_EXISTS, message));
+    let seen = work.ctx.view().await?;
+    if find_view(&seen, namespace).is_some() {
+        return taken(format!("A view already exists. NS: {namespace}"));
+    }
+    if find_collection(&seen, namespace).is_some() || !make(&work.ctx, namespace, &options).await? {
+        return taken(format!("Collection {namespace} already exists."));
+    }
+    match time_series::ttl_index(&options) {
+        Some(index) => {
+            create_indexes(work, namespace, vec![index]).await?;
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+async fn view(work: &mut Work, namespace: &Namespace, members: &Members<'_>) -> Result<()> {
+    let pipeline = members.objects("pipeline")?.unwrap_or_default().to_vec();
+    let Some(on) = members.text("viewOn")? else {
+        return Err(invalid("'pipeline' requires 'viewOn' to also be specified"));
+    };
+    for name in CREATE_OPTIONS {
+        if !["viewOn", "pipeline", "collation"].contains(&name) && members.any(name).is_some() {
+            return Err(invalid(format!(
+                "the '{name}' field is not allowed for a view"
+            )));
+        }
+    }
+    let collation = members.object("collation")?;
+    make_view(&work.ctx, namespace, on, pipeline, collation).await
+}
+
+/// The options as they are kept and shown.
+fn options(namespace: &Namespace, members: &Members<'_>) -> Result<Object> {
+    let mut kept = Object::new();
+    if members.any("temp").is_some() {
+        return Err(invalid("the 'temp' field is an invalid option"));
+    }
+    if members.any("autoIndexId").and_then(Value::as_bool) == Some(false) {
+        return Err(Fault::new(
+            50_001,
+            format!(
+                "autoIndexId:false is not allowed for collection {namespace} because it can be replicated"
+            ),
+        ));
+    }
+    time_series::read(namespace, members, &mut kept)?;
+    clustered::read(members, &mut kept)?;
+    if members.any("expireAfterSeconds").is_some() && !kept.contains_key("expireAfterSeconds") {
+        return Err(invalid(
+            "'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified",
+        ));
+    }
+    capped::read(members, &mut kept)?;
+    images(members, &mut kept)?;
+    engines(members, &mut kept)?;
+    check_id_index(members)?;
+    let collation = match members.object("collation")? {
+        Some(collation) => Collation::parse(collation)?,
+        None => None,
+    };
+    validation::read(members, collation.as_ref(), &mut kept)?;
+    if let Some(collation) = collation {
+        kept.push("collation", Value::Object(collation.to_object()));
+    }
+    Ok(kept)
+}
+
+/// Whether changes show documents as they were before.
+fn images(members: &Members<'_>, kept: &mut Object) -> Result<()> {
+    let Some(images) = members.object("changeStreamPreAndPostImages")? else {
+        return Ok(());
+    };
+    let images = Members {
+        context: "create.changeStreamPreAndPostImages",
+        of: images,
+    };
+    images.only(&["enabled"])?;
+    if images.any("enabled").is_none() {
+        return Err(images.missing("enabled"));
+    }
+    if images.truth("enabled")? {
+        kept.push(
+            "changeStreamPreAndPostImages",
+            Value::Object(images.of.clone()),
+        );
+    }
+    Ok(())
+}
+
+/// What is said of storage engines is kept and means nothing here.
+fn engines(members: &Members<'_>, kept: &mut Object) -> Result<()> {
+    if let Some(engines) = members.object("storageEngine")? {
+        for (name, value) in engines {
+            if value.as_object().is_none() {
+                return Err(Fault::new(
+                    code::BAD_VALUE,
+                    format!("'storageEngine.{name}' has to be an embedded document."),
+                ));
+            }
+            if !["wiredTiger", "lapsedb"].contains(&name.as_str()) {
+                return Err(invalid(format!(
+                    "{name} is not a registered storage engine for this server"
+                )));
+            }
+        }
+        kept.push("storageEngine", Value::Object(engines.clone()));
+    }
+    if let Some(defaults) = members.object("indexOptionDefaults")? {
+        let defaults = Members {
+            context: "create.indexOptionDefaults",
+            of: defaults,
+        };
+        defaults.only(&["storageEngine"])?;
+        kept.push("indexOptionDefaults", Value::Object(defaults.of.clone()));
+    }
+    Ok(())
+}
+
+fn check_id_index(members: &Members<'_>) -> Result<()> {
+    let Some(index) = members.object("idIndex")? else {
+        return Ok(());
+    };
+    let key = index.get("key").and_then(Value::as_object);
+    let ascending = key
+        .is_some_and(|key| key.len() == 1 && key.get("_id").and_then(Value::as_f64) == Some(1.0));
+    if ascending {
+        return Ok(());
+    }
+    let shown = crate::documents::shell::text(index.get("key").unwrap_or(&Value::Null));
+    Err(Fault::new(
+        code::BAD_VALUE,
+        format!("The field 'key' for an _id index must be {{_id: 1}}, but got {shown}"),
+    ))
+}

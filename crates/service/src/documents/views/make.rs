@@ -1,0 +1,133 @@
+//! Makes a view.
+
+use lapsedb_mql::collation::Collation;
+use lapsedb_mql::filter::Options;
+use lapsedb_mql::stages::Pipeline;
+use lapsedb_store::catalog::view_body;
+use lapsedb_store::keys::{self, MetaKind};
+use lapsedb_store::{MetaChange, View};
+use lapsedb_value::{Object, Value};
+
+use crate::attempts::{Attempts, Numbers};
+use crate::ctx::Ctx;
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::make::database_for;
+use crate::documents::namespace::Namespace;
+use crate::documents::views::{SYSTEM_VIEWS, find_view, graph};
+
+/// Stages that no view may have, and why.
+const REFUSED_STAGES: [&str; 3] = ["$changeStream", "$merge", "$out"];
+/// Views of one database at most.
+const VIEWS_MAX: usize = 1000;
+
+/// Makes a view with a definition as the client gave it.
+///
+/// # Errors
+/// When the name is taken, the definition is wrong, or who asks may not.
+pub(crate) async fn make_view(
+    ctx: &Ctx,
+    namespace: &Namespace,
+    on: &str,
+    pipeline: Vec<Value>,
+    collation: Option<&Object>,
+) -> Result<()> {
+    ctx.who.may_administer()?;
+    let definition = definition(namespace, on, pipeline, collation)?;
+    let mut attempts = Attempts::default();
+    loop {
+        let view = ctx.view().await?;
+        check_name(&view, namespace)?;
+        let definition = definition.clone();
+        graph::check(&view, namespace, &definition)?;
+        let mut change = MetaChange::default();
+        let mut numbers = Numbers::of(&view);
+        let database = database_for(&view, &namespace.database, &mut change, &mut numbers)?;
+        if view.catalog().views(database).len() >= VIEWS_MAX {
+            return Err(Fault::new(
+                code::BAD_VALUE,
+                format!("There are {VIEWS_MAX} views, which is the most there may be."),
+            ));
+        }
+        let id = namespace.collection.as_str();
+        change.put(
+            keys::meta_named(MetaKind::View, u64::from(database), id),
+            view_body(database, id, None, definition),
+        );
+        numbers.write(&mut change);
+        if attempts.commit(ctx, &view, change).await?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Refuses a name that is taken.
+fn check_name(view: &View, namespace: &Namespace) -> Result<()> {
+    let catalog = view.catalog();
+    let collection = catalog
+        .database(&namespace.database)
+        .and_then(|database| catalog.collection(database.number, &namespace.collection));
+    if collection.is_some() {
+        return Err(Fault::new(
+            code::NAMESPACE_EXISTS,
+            format!("Cannot create collection {namespace} - collection already exists."),
+        ));
+    }
+    if find_view(view, namespace).is_some() {
+        return Err(Fault::new(
+            code::NAMESPACE_EXISTS,
+            "Namespace already exists",
+        ));
+    }
+    Ok(())
+}
+
+/// A definition as it is kept, once everything that can be said against it by itself has been asked.
+pub(super) fn definition(
+    namespace: &Namespace,
+    on: &str,
+    pipeline: Vec<Value>,
+    collation: Option<&Object>,
+) -> Result<Object> {
+    if on.is_empty() {
+        return Err(Fault::new(code::BAD_VALUE, "'viewOn' cannot be empty"));
+    }
+    if Namespace::new(&namespace.database, on).is_err() || namespace.collection == SYSTEM_VIEWS {
+        return Err(Fault::new(
+            code::INVALID_NAMESPACE,
+            format!("invalid name for 'viewOn': {on}"),
+        ));
+    }
+    for (at, stage) in pipeline.iter().enumerate() {
+        let name = stage.as_object().and_then(|stage| stage.keys().next());
+        let name = name.map(|name| name.as_str()).unwrap_or_default();
+        let why = match name {
+            "$changeStream" => "$changeStream cannot be used in a view definition".to_owned(),
+            name if REFUSED_STAGES.contains(&name) => format!(
+                "The aggregation stage {name} in location {at} of the pipeline cannot be used in the view definition of {namespace} because it writes to disk"
+            ),
+            _ => continue,
+        };
+        return Err(Fault::new(
+            code::OPTION_NOT_SUPPORTED_ON_VIEW,
+            format!("Invalid pipeline for view {namespace} :: caused by :: {why}"),
+        ));
+    }
+    Pipeline::parse(&pipeline, &Options::default()).map_err(|error| {
+        Fault::new(
+            error.code,
+            format!(
+                "Invalid pipeline for view {namespace} :: caused by :: {}",
+                error.message
+            ),
+        )
+    })?;
+    let mut definition = Object::with_capacity(3);
+    definition.push("viewOn", on);
+    definition.push("pipeline", Value::Array(pipeline));
+    if let Some(collation) = collation
+        && let Some(whole) = Collation::parse(collation)?
+    {
+        definition.push("collation", Value::Object(whole.to_object()));
+    }
+    Ok(definition)
+}
