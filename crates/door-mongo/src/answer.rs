@@ -51,6 +51,14 @@ impl Answer {
         }
     }
 
+    /// Whether a cursor stays open behind this batch.
+    pub(crate) const fn has_more(&self) -> bool {
+        match self {
+            Answer::Plain(_) => false,
+            Answer::Cursor { batch, .. } => batch.cursor != 0,
+        }
+    }
+
     /// The whole reply of a command, with room for what the wire puts before it.
     pub(crate) fn encode(self, door: &Door) -> Vec<u8> {
         match self {

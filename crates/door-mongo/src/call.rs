@@ -98,6 +98,8 @@ pub(crate) struct Answered {
     /// Its bytes, with room before them for what the wire puts there.
     pub(crate) document: Vec<u8>,
     pub(crate) form: Form,
+    /// A cursor stays open behind the batch that is answered.
+    pub(crate) more: bool,
 }
 
 /// The database that a message without one means: only greetings may leave it out.
@@ -110,7 +112,7 @@ pub(crate) async fn run(door: &Arc<Door>, connection: &mut Connection, message: 
         if body.contains_key(&name) {
             let fault = Fault::new(
                 codes::DUPLICATE_SEQUENCE,
-                format!("Request contains a document sequence and a field named '{name}'"),
+                format!("Duplicate field between body and document sequence {name}"),
             );
             return failed(door, "other", &fault, Form::Msg);
         }
@@ -121,7 +123,7 @@ pub(crate) async fn run(door: &Arc<Door>, connection: &mut Connection, message: 
         Some(Value::String(database)) => database.to_string(),
         Some(_) | None => {
             let fault = Fault::new(
-                codes::MISSING_FIELD,
+                codes::MISSING_DATABASE,
                 "OP_MSG requests require a $db argument",
             );
             return failed(door, "other", &fault, Form::Msg);
@@ -149,6 +151,7 @@ pub(crate) async fn run_old(
             code: Some(codes::OLD_QUERY_REMOVED),
             document: answer::encode_reply(&document),
             form: Form::Old { failed: true },
+            more: false,
         };
     };
     let name = query.body.keys().next().cloned().unwrap_or_default();
@@ -228,6 +231,7 @@ async fn execute(
         Ok(answer) => Answered {
             command: command.name,
             code: None,
+            more: answer.has_more(),
             document: answer.encode(door),
             form,
         },
@@ -359,13 +363,15 @@ async fn attempt(
     }
 }
 
-fn failed(door: &Door, command: &'static str, fault: &Fault, form: Form) -> Answered {
+/// The answer to a command that failed.
+pub(crate) fn failed(door: &Door, command: &'static str, fault: &Fault, form: Form) -> Answered {
     let (code, document) = error::document(fault);
     Answered {
         command,
         code: Some(code),
         document: Answer::Plain(document).encode(door),
         form,
+        more: false,
     }
 }
 

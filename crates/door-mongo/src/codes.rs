@@ -4,6 +4,7 @@
 
 pub(crate) const MISSING_FIELD: i32 = 40_414;
 pub(crate) const UNKNOWN_FIELD: i32 = 40_415;
+pub(crate) const MISSING_DATABASE: i32 = 40_571;
 pub(crate) const DUPLICATE_SEQUENCE: i32 = 40_433;
 pub(crate) const OLD_QUERY_REMOVED: i32 = 5_739_101;
 pub(crate) const UNAUTHORIZED: i32 = 13;
@@ -13,6 +14,8 @@ pub(crate) const USER_EXISTS: i32 = 51_003;
 pub(crate) const INTERNAL_ERROR: i32 = 1;
 pub(crate) const TYPE_MISMATCH: i32 = 14;
 pub(crate) const AUTHENTICATION_FAILED: i32 = 18;
+pub(crate) const OVERFLOW: i32 = 15;
+pub(crate) const OBJECT_TOO_LARGE: i32 = 10_334;
 pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
 pub(crate) const INVALID_OPTIONS: i32 = 72;
 pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;

@@ -4,18 +4,27 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use lapsedb_service::Clock;
+use lapsedb_service::documents::Fault;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
 
 use crate::auth::{Login, Session};
 use crate::call::{self, Answered};
 use crate::door::{Counted, Door};
-use crate::wire::{self, HEADER_BYTES, Header, Incoming, MESSAGE_BYTES_MAX, Message};
+use crate::wire::{self, HEADER_BYTES, Header, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg};
 
 /// Bytes of a message before its sender has logged in, where that is asked.
 const MESSAGE_BYTES_MAX_BEFORE_LOGIN: usize = 16 * 1024;
+/// How long a message may take from its first byte to its last before its sender has logged in, where that is asked.
+const MESSAGE_SECONDS_MAX_BEFORE_LOGIN: u64 = 10;
+/// How long a message may take from its first byte to its last.
+const MESSAGE_SECONDS_MAX: u64 = 600;
+/// How long a connection without a login may be silent, where a login is asked. Drivers greet more often than that.
+const SILENT_SECONDS_MAX_BEFORE_LOGIN: u64 = 600;
 
 /// Room that is made for what comes: most messages fit, and come with one read.
 const INBOX_STEP_BYTES: usize = 4 * 1024;
@@ -47,12 +56,27 @@ pub(crate) struct Connection {
     pub(crate) closing: bool,
 }
 
+/// What a message may be, and how long it may take.
+struct Limits {
+    bytes: usize,
+    message: Duration,
+    silence: Option<Duration>,
+}
+
 impl Connection {
-    fn message_bytes_max(&self, door: &Door) -> usize {
+    fn limits(&self, door: &Door) -> Limits {
         if door.settings.auth && self.login.is_none() {
-            MESSAGE_BYTES_MAX_BEFORE_LOGIN
+            Limits {
+                bytes: MESSAGE_BYTES_MAX_BEFORE_LOGIN,
+                message: Duration::from_secs(MESSAGE_SECONDS_MAX_BEFORE_LOGIN),
+                silence: Some(Duration::from_secs(SILENT_SECONDS_MAX_BEFORE_LOGIN)),
+            }
         } else {
-            MESSAGE_BYTES_MAX
+            Limits {
+                bytes: MESSAGE_BYTES_MAX,
+                message: Duration::from_secs(MESSAGE_SECONDS_MAX),
+                silence: None,
+            }
         }
     }
 }
@@ -61,8 +85,16 @@ impl Connection {
 enum End {
     /// The client went, or the server stops.
     Done,
-    /// What came was no message.
+    /// What came was no message, or it did not come in time.
     Malformed(wire::Malformed),
+}
+
+/// What a client has sent.
+enum Received {
+    /// A message.
+    Whole(Box<Incoming>),
+    /// A frame that was whole, but more than is allowed: the number that is answered.
+    Refused(i32, wire::Malformed),
 }
 
 impl From<io::Error> for End {
@@ -97,16 +129,31 @@ impl Door {
         };
         let mut stop = std::pin::pin!(stop);
         let mut inbox = BytesMut::new();
+        // A message to be executed again, unasked: the next batch of a cursor.
+        let mut again = None;
         while !connection.closing {
-            let ended = tokio::select! {
-                message = receive(&mut stream, &mut inbox, self, &connection) => match message {
-                    Ok(message) => self.answer(&mut stream, &mut connection, message).await,
-                    Err(end) => Err(end),
-                },
+            let next = async {
+                match again.take() {
+                    Some(message) => Ok(Received::Whole(message)),
+                    None => receive(&mut stream, &mut inbox, &connection.limits(self)).await,
+                }
+            };
+            let received = tokio::select! {
+                biased;
                 () = stop.as_mut() => break,
+                received = next => received,
+            };
+            let ended = match received {
+                Ok(Received::Whole(message)) => {
+                    self.answer(&mut stream, &mut connection, message).await
+                }
+                Ok(Received::Refused(number, why)) => {
+                    self.refuse(&mut stream, number, &why).await.map(|()| None)
+                }
+                Err(end) => Err(end),
             };
             match ended {
-                Ok(()) => {}
+                Ok(message) => again = message,
                 Err(End::Done) => break,
                 Err(End::Malformed(error)) => {
                     tracing::warn!(client = %peer.client, %error, "a Mongo connection is closed: what came is no message");
@@ -118,16 +165,17 @@ impl Door {
         self.connections.open.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Answers a message; says what is to be executed again, if its client takes several answers and there is more.
     async fn answer(
         self: &Arc<Self>,
         stream: &mut (impl AsyncWrite + Unpin),
         connection: &mut Connection,
-        incoming: Incoming,
-    ) -> Result<(), End> {
+        incoming: Box<Incoming>,
+    ) -> Result<Option<Box<Incoming>>, End> {
         let start = Clock::monotonic();
-        let wanted = match &incoming.message {
-            Message::Msg(msg) => !msg.more_to_come,
-            Message::Query(_) => true,
+        let (wanted, again) = match &incoming.message {
+            Message::Msg(msg) => (!msg.more_to_come, fetches_all(msg).then(|| msg.clone())),
+            Message::Query(_) => (true, None),
         };
         let answered = match incoming.message {
             Message::Msg(msg) => call::run(self, connection, msg).await,
@@ -138,6 +186,7 @@ impl Door {
             code,
             document,
             form,
+            more,
         } = answered;
         (self.count)(Counted {
             command,
@@ -145,47 +194,129 @@ impl Door {
             took: start.elapsed(),
         });
         if !wanted || connection.closing {
-            return Ok(());
+            return Ok(None);
         }
+        let reply_id = self.reply_id();
+        let again = again.filter(|_| more);
         let bytes = match form {
             call::Form::Msg => wire::reply(
                 incoming.request_id,
-                self.reply_id(),
+                reply_id,
                 incoming.compressor,
+                again.is_some(),
                 document,
             ),
             call::Form::Old { failed } => {
-                wire::old_reply(incoming.request_id, self.reply_id(), failed, document)
+                wire::old_reply(incoming.request_id, reply_id, failed, document)
             }
         };
+        stream.write_all(&bytes).await?;
+        stream.flush().await?;
+        // The next answer answers this one.
+        Ok(again.map(|msg| {
+            Box::new(Incoming {
+                request_id: reply_id,
+                compressor: incoming.compressor,
+                message: Message::Msg(msg),
+            })
+        }))
+    }
+
+    /// Answers a frame that held more than is allowed.
+    async fn refuse(
+        self: &Arc<Self>,
+        stream: &mut (impl AsyncWrite + Unpin),
+        request_id: i32,
+        why: &wire::Malformed,
+    ) -> Result<(), End> {
+        let Some(refusal) = why.refusal.filter(|refusal| refusal.wanted) else {
+            return Ok(());
+        };
+        let fault = Fault::new(refusal.code, why.text.as_str());
+        let answered = call::failed(self, "other", &fault, call::Form::Msg);
+        (self.count)(Counted {
+            command: answered.command,
+            code: answered.code,
+            took: Duration::ZERO,
+        });
+        let id = self.reply_id();
+        let bytes = wire::reply(request_id, id, None, false, answered.document);
         stream.write_all(&bytes).await?;
         stream.flush().await?;
         Ok(())
     }
 }
 
+/// Whether a message asks for all batches of a cursor, one after the other.
+fn fetches_all(msg: &OpMsg) -> bool {
+    let getting = msg.body.keys().next().is_some_and(|name| name == "getMore");
+    msg.exhaust_allowed && !msg.more_to_come && getting
+}
+
 /// The next message. What came with it beyond its end stays in the inbox.
 async fn receive(
     stream: &mut (impl AsyncRead + Unpin),
     inbox: &mut BytesMut,
-    door: &Door,
-    connection: &Connection,
-) -> Result<Incoming, End> {
-    fill(stream, inbox, HEADER_BYTES).await?;
-    let Some((header, _)) = inbox.split_first_chunk::<HEADER_BYTES>() else {
-        return Err(End::Done);
+    limits: &Limits,
+) -> Result<Received, End> {
+    if inbox.is_empty() {
+        begin(stream, inbox, limits).await?;
+    }
+    // Most messages come whole with the first read, and need no timer.
+    let header = match whole(inbox, limits)? {
+        Some(header) => header,
+        None => {
+            let rest = async {
+                fill(stream, inbox, HEADER_BYTES).await?;
+                let header = header_of(inbox, limits)?.ok_or(End::Done)?;
+                fill(stream, inbox, HEADER_BYTES + header.payload_bytes).await?;
+                Ok::<_, End>(header)
+            };
+            let in_time = timeout(limits.message, rest).await;
+            in_time.map_err(|_| slow("a message was not whole", limits.message))??
+        }
     };
-    let header = Header::read(header, connection.message_bytes_max(door))?;
     let whole = HEADER_BYTES + header.payload_bytes;
-    fill(stream, inbox, whole).await?;
     let payload = inbox.get(HEADER_BYTES..whole).unwrap_or_default();
-    let incoming = wire::read(&header, payload)?;
+    let read = wire::read(&header, payload);
     inbox.advance(whole);
     if inbox.is_empty() && inbox.capacity() > INBOX_BYTES_KEPT {
         // One large message must not cost its memory for as long as the connection lives.
         *inbox = BytesMut::new();
     }
-    Ok(incoming)
+    match read {
+        Ok(incoming) => Ok(Received::Whole(Box::new(incoming))),
+        Err(why) if why.refusal.is_some() => Ok(Received::Refused(header.request_id, why)),
+        Err(why) => Err(why.into()),
+    }
+}
+
+/// Waits for the first bytes of a message.
+async fn begin(
+    stream: &mut (impl AsyncRead + Unpin),
+    inbox: &mut BytesMut,
+    limits: &Limits,
+) -> Result<(), End> {
+    match limits.silence {
+        None => fill(stream, inbox, 1).await,
+        Some(silence) => timeout(silence, fill(stream, inbox, 1))
+            .await
+            .map_err(|_| slow("a client without a login was silent", silence))?,
+    }
+}
+
+/// The header, if it is there.
+fn header_of(inbox: &BytesMut, limits: &Limits) -> Result<Option<Header>, wire::Malformed> {
+    match inbox.split_first_chunk::<HEADER_BYTES>() {
+        Some((header, _)) => Header::read(header, limits.bytes).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The header, if the whole message is there.
+fn whole(inbox: &BytesMut, limits: &Limits) -> Result<Option<Header>, wire::Malformed> {
+    let header = header_of(inbox, limits)?;
+    Ok(header.filter(|header| inbox.len() >= HEADER_BYTES + header.payload_bytes))
 }
 
 /// Reads until so many bytes are there. Memory is taken only as bytes come, whatever was claimed.
@@ -202,4 +333,11 @@ async fn fill(
         }
     }
     Ok(())
+}
+
+fn slow(what: &str, limit: Duration) -> wire::Malformed {
+    wire::Malformed {
+        text: format!("{what} after {} seconds", limit.as_secs()),
+        refusal: None,
+    }
 }

@@ -18,6 +18,8 @@ pub struct Header {
     pub response_to: i32,
     /// What kind of message it is.
     pub op_code: i32,
+    /// Bytes that the whole message may have, unpacked too.
+    pub message_bytes_max: usize,
 }
 
 impl Header {
@@ -42,6 +44,7 @@ impl Header {
             request_id: number(4),
             response_to: number(8),
             op_code: number(12),
+            message_bytes_max,
         })
     }
 

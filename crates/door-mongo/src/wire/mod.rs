@@ -8,10 +8,17 @@ mod op_query;
 
 use std::fmt;
 
+use lapsedb_value::bson::{BsonErrorKind, DEPTH_MAX};
+
+use crate::codes;
+
 pub use frame::{HEADER_BYTES, Header, MESSAGE_BYTES_MAX};
 pub use op_compressed::Compressor;
 pub use op_msg::OpMsg;
 pub use op_query::OpQuery;
+
+/// Bytes of one document in a message: the largest that can be stored, and what a command needs around it.
+pub const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024 + 16 * 1024;
 
 /// A reply to an old query.
 pub const OP_REPLY: i32 = 1;
@@ -22,20 +29,45 @@ pub const OP_COMPRESSED: i32 = 2012;
 /// A command or its reply.
 pub const OP_MSG: i32 = 2013;
 
-/// Why a connection is closed.
+/// Why a message is not one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed(pub String);
+pub struct Malformed {
+    /// What is wrong.
+    pub text: String,
+    /// The frame was whole, but what it held is more than is allowed: so it is answered. All else closes the connection.
+    pub refusal: Option<Refusal>,
+}
+
+/// How a whole frame is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The number clients match on.
+    pub code: i32,
+    /// Whether the client waits for an answer.
+    pub wanted: bool,
+}
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl std::error::Error for Malformed {}
 
 pub(crate) fn malformed<T>(text: impl Into<String>) -> Result<T, Malformed> {
-    Err(Malformed(text.into()))
+    Err(Malformed {
+        text: text.into(),
+        refusal: None,
+    })
+}
+
+fn too_much<T>(code: i32, text: impl Into<String>) -> Result<T, Malformed> {
+    let refusal = Refusal { code, wanted: true };
+    Err(Malformed {
+        text: text.into(),
+        refusal: Some(refusal),
+    })
 }
 
 /// A message from a client.
@@ -70,7 +102,7 @@ pub fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
             message: message(header.op_code, header.raw(), payload)?,
         });
     }
-    let (op_code, compressor, bytes) = op_compressed::read(payload)?;
+    let (op_code, compressor, bytes) = op_compressed::read(payload, header.message_bytes_max)?;
     Ok(Incoming {
         request_id: header.request_id,
         compressor: Some(compressor),
@@ -92,18 +124,22 @@ fn message(
     }
 }
 
-/// Bytes before a reply's document: a header, no flags, and the kind of the only section, which is zero.
+/// Bytes before a reply's document: a header, flags, and the kind of the only section, which is zero.
 pub const REPLY_ROOM: usize = HEADER_BYTES + 5;
 
-/// A whole reply to a command, ready to be written at once. Before the document there is room for what the wire puts there.
+/// A whole reply to a command, ready to be written at once; `more` follow it unasked. Before the document there is room for what the wire puts there.
 #[must_use]
 pub fn reply(
     request_id: i32,
     reply_id: i32,
     compressor: Option<Compressor>,
+    more: bool,
     mut document: Vec<u8>,
 ) -> Vec<u8> {
     debug_assert!(document.iter().take(REPLY_ROOM).all(|byte| *byte == 0));
+    if let Some(flags) = document.get_mut(HEADER_BYTES..HEADER_BYTES + 4) {
+        flags.copy_from_slice(&op_msg::flags(more).to_le_bytes());
+    }
     match compressor {
         None => {
             frame::fill(reply_id, request_id, OP_MSG, &mut document);
@@ -154,6 +190,12 @@ pub(crate) fn take_document<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Malfor
         .and_then(|length| usize::try_from(i32::from_le_bytes(*length)).ok())
         .filter(|length| (5..=bytes.len()).contains(length));
     match length {
+        Some(length) if length > DOCUMENT_BYTES_MAX => too_much(
+            codes::OBJECT_TOO_LARGE,
+            format!(
+                "BSONObj size: {length} (0x{length:X}) is invalid. Size must be between 0 and {DOCUMENT_BYTES_MAX}(16MB)"
+            ),
+        ),
         Some(length) => {
             let (document, rest) = bytes.split_at(length);
             *bytes = rest;
@@ -165,7 +207,13 @@ pub(crate) fn take_document<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Malfor
 
 /// Reads a document's bytes.
 pub(crate) fn parse(bytes: &[u8]) -> Result<lapsedb_value::Object, Malformed> {
-    lapsedb_value::bson::read_document(bytes).or_else(|error| malformed(error.to_string()))
+    lapsedb_value::bson::read_document(bytes).or_else(|error| match error.kind {
+        BsonErrorKind::TooDeep => too_much(
+            codes::OVERFLOW,
+            format!("BSONObj exceeds maximum nested object depth: {DEPTH_MAX}"),
+        ),
+        _ => malformed(error.to_string()),
+    })
 }
 
 #[cfg(test)]

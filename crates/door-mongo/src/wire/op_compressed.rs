@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Read, Write};
 
-use super::{HEADER_BYTES, MESSAGE_BYTES_MAX, Malformed, malformed, take_i32};
+use super::{HEADER_BYTES, Malformed, malformed, take_i32};
 
 /// The level at which replies are packed with zstd: its fastest ordinary one.
 const ZSTD_LEVEL: i32 = 1;
@@ -89,7 +89,10 @@ impl Compressor {
 }
 
 /// Unpacks: the operation inside, how it was packed, and its bytes.
-pub(super) fn read(mut payload: &[u8]) -> Result<(i32, Compressor, Vec<u8>), Malformed> {
+pub(super) fn read(
+    mut payload: &[u8],
+    message_bytes_max: usize,
+) -> Result<(i32, Compressor, Vec<u8>), Malformed> {
     let op_code = take_i32(&mut payload)?;
     let size = take_i32(&mut payload)?;
     let Some((number, packed)) = payload.split_first() else {
@@ -101,7 +104,7 @@ pub(super) fn read(mut payload: &[u8]) -> Result<(i32, Compressor, Vec<u8>), Mal
         ));
     };
     let size = match usize::try_from(size) {
-        Ok(size) if size <= MESSAGE_BYTES_MAX - HEADER_BYTES => size,
+        Ok(size) if size <= message_bytes_max.saturating_sub(HEADER_BYTES) => size,
         Ok(_) | Err(_) => {
             return malformed(format!(
                 "a compressed message says it unpacks to {size} bytes"

@@ -46,30 +46,43 @@ impl OpMsg {
         if flags & CHECKSUM_PRESENT != 0 {
             rest = checked(header, bytes, rest)?;
         }
-        let mut body = None;
-        let mut sequences = Vec::new();
-        while let Some((kind, section)) = rest.split_first() {
-            rest = section;
-            match *kind {
-                KIND_BODY if body.is_none() => body = Some(parse(take_document(&mut rest)?)?),
-                KIND_BODY => return malformed("the message has two bodies"),
-                KIND_SEQUENCE if sequences.len() < SEQUENCES_MAX => {
-                    sequences.push(sequence(&mut rest)?);
-                }
-                KIND_SEQUENCE => return malformed("the message has too many sequences"),
-                other => return malformed(format!("the message has a section of kind {other}")),
+        let more_to_come = flags & MORE_TO_COME != 0;
+        let (body, sequences) = sections(rest).map_err(|mut error| {
+            if let Some(refusal) = &mut error.refusal {
+                refusal.wanted = !more_to_come;
             }
-        }
-        let Some(body) = body else {
-            return malformed("the message has no body");
-        };
+            error
+        })?;
         Ok(OpMsg {
             body,
             sequences,
-            more_to_come: flags & MORE_TO_COME != 0,
+            more_to_come,
             exhaust_allowed: flags & EXHAUST_ALLOWED != 0,
         })
     }
+}
+
+type Sections = (Object, Vec<(String, Vec<Object>)>);
+
+fn sections(mut rest: &[u8]) -> Result<Sections, Malformed> {
+    let mut body = None;
+    let mut sequences = Vec::new();
+    while let Some((kind, section)) = rest.split_first() {
+        rest = section;
+        match *kind {
+            KIND_BODY if body.is_none() => body = Some(parse(take_document(&mut rest)?)?),
+            KIND_BODY => return malformed("the message has two bodies"),
+            KIND_SEQUENCE if sequences.len() < SEQUENCES_MAX => {
+                sequences.push(sequence(&mut rest)?);
+            }
+            KIND_SEQUENCE => return malformed("the message has too many sequences"),
+            other => return malformed(format!("the message has a section of kind {other}")),
+        }
+    }
+    let Some(body) = body else {
+        return malformed("the message has no body");
+    };
+    Ok((body, sequences))
 }
 
 /// The sections without the checksum behind them, if it is right.
@@ -109,4 +122,9 @@ fn sequence(rest: &mut &[u8]) -> Result<(String, Vec<Object>), Malformed> {
         documents.push(parse(take_document(&mut section)?)?);
     }
     Ok((name, documents))
+}
+
+/// The flags of a reply.
+pub(super) const fn flags(more: bool) -> u32 {
+    if more { MORE_TO_COME } else { 0 }
 }

@@ -2,7 +2,7 @@
 
 use lapsedb_value::{Object, Value};
 
-use super::{Malformed, parse, take_document, take_i32, take_text};
+use super::{Malformed, malformed, parse, take_document, take_i32, take_text};
 
 /// The reply carries a failure.
 const QUERY_FAILURE: i32 = 2;
@@ -24,7 +24,9 @@ impl OpQuery {
         let namespace = take_text(&mut bytes)?.to_owned();
         take_i32(&mut bytes)?;
         take_i32(&mut bytes)?;
-        let mut body = parse(take_document(&mut bytes)?)?;
+        // Nothing that greets is large: whatever is wrong closes the connection.
+        let document = take_document(&mut bytes).and_then(parse);
+        let mut body = document.or_else(|error| malformed(error.text))?;
         for wrapper in ["$query", "query"] {
             let wrapped = body.iter().next().is_some_and(|(name, _)| name == wrapper);
             if wrapped && let Some(Value::Object(inner)) = body.remove(wrapper) {

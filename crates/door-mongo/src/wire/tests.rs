@@ -189,7 +189,7 @@ fn removed_operations_are_refused() {
 fn a_reply_is_put_into_the_room_before_its_document() {
     let (_, document) = document(&[("ok", Value::Double(1.0))]);
     let with_room = [&[0; REPLY_ROOM], document.as_slice()].concat();
-    let plain = reply(7, 9, None, with_room.clone());
+    let plain = reply(7, 9, None, false, with_room.clone());
     let head = Header::read(plain.first_chunk().unwrap(), MESSAGE_BYTES_MAX).unwrap();
     assert_eq!(
         (head.request_id, head.response_to, head.op_code),
@@ -198,9 +198,59 @@ fn a_reply_is_put_into_the_room_before_its_document() {
     assert_eq!(head.payload_bytes, 5 + document.len());
     assert_eq!(plain[HEADER_BYTES..REPLY_ROOM], [0; 5]);
     assert_eq!(plain[REPLY_ROOM..], document);
-    let packed = reply(7, 9, Some(Compressor::Zlib), with_room.clone());
-    let (op_code, _, inner) = op_compressed::read(&packed[HEADER_BYTES..]).unwrap();
+    let packed = reply(7, 9, Some(Compressor::Zlib), false, with_room.clone());
+    let (op_code, _, inner) =
+        op_compressed::read(&packed[HEADER_BYTES..], MESSAGE_BYTES_MAX).unwrap();
     assert_eq!((op_code, &inner[5..]), (OP_MSG, document.as_slice()));
     let old = old_reply(7, 9, false, with_room);
     assert_eq!(old[HEADER_BYTES + 20..], document);
+    let more = reply(
+        7,
+        9,
+        None,
+        true,
+        [&[0; REPLY_ROOM], document.as_slice()].concat(),
+    );
+    assert_eq!(more[HEADER_BYTES..REPLY_ROOM], [2, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_message_unpacks_to_no_more_than_it_may_be() {
+    let inner = msg(0, &[&body_section()]);
+    let payload = op_compressed::write(OP_MSG, Compressor::Zlib, &inner);
+    let whole = frame::whole(7, 0, OP_COMPRESSED, &payload);
+    let allowed = |bytes: usize| {
+        let header = Header {
+            message_bytes_max: bytes,
+            ..header(OP_COMPRESSED, &payload)
+        };
+        read(&header, &payload)
+    };
+    assert!(whole.len() < 16_384);
+    assert!(allowed(inner.len() + HEADER_BYTES).is_ok());
+    assert!(allowed(inner.len() + HEADER_BYTES - 1).is_err());
+}
+
+#[test]
+fn what_is_too_deep_or_too_large_is_answered() {
+    let mut deep = Value::Int32(1);
+    for _ in 0..300 {
+        deep = Value::Array(vec![deep]);
+    }
+    let (_, deep) = document(&[("a", deep)]);
+    let (_, large) = document(&[(
+        "a",
+        Value::Binary {
+            subtype: 0,
+            bytes: vec![0; DOCUMENT_BYTES_MAX],
+        },
+    )]);
+    for (document, code) in [(deep, 15), (large, 10_334)] {
+        for (flags, wanted) in [(0, true), (2, false)] {
+            let section = sequence_section("documents", std::slice::from_ref(&document));
+            let payload = msg(flags, &[&body_section(), &section]);
+            let error = read(&header(OP_MSG, &payload), &payload).unwrap_err();
+            assert_eq!(error.refusal, Some(Refusal { code, wanted }));
+        }
+    }
 }
