@@ -161,6 +161,10 @@ fn cursor(door: &Door, field: &str, batch: &Batch) -> Vec<u8> {
     for part in [database.as_str(), ".", collection, "\0"] {
         out.extend_from_slice(part.as_bytes());
     }
+    if let Some(stamp) = batch.read_at {
+        push_name(kind::TIMESTAMP, "atClusterTime", &mut out);
+        out.extend_from_slice(&stamp.to_le_bytes());
+    }
     close(inner, &mut out);
     push_ok(&mut out);
     push_times(door, &mut out);

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapsedb_service::documents::{Fault, Work};
 use lapsedb_service::logins::privilege::Privileges;
@@ -17,9 +18,11 @@ use crate::door::Door;
 use crate::error;
 use crate::fail_points::Failure;
 use crate::generic::Generic;
+use crate::labels::{self, Role};
 use crate::registry::{self, Command};
+use crate::transactional_writes::{repeated, statements};
 use crate::wire::{OpMsg, OpQuery};
-use crate::write_concern;
+use crate::{lsid, read_concern, transactions, write_concern};
 
 /// A command's future.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, Fault>> + Send + 'a>>;
@@ -34,6 +37,8 @@ pub(crate) struct Call<'c> {
     pub(crate) database: String,
     pub(crate) body: Object,
     pub(crate) generic: Generic,
+    /// Whether it has come to its place in its session.
+    begun: AtomicBool,
 }
 
 impl Call<'_> {
@@ -75,8 +80,9 @@ impl Call<'_> {
 
     /// The work of this command at its place in its session.
     pub(crate) async fn begin(&self) -> Result<Work, Fault> {
+        self.begun.store(true, Ordering::Relaxed);
         let work = sessions::begin(self.ctx(), &self.generic.session).await;
-        Ok(work.map_err(transient)?.within(self.generic.max_time))
+        Ok(work?.within(self.generic.max_time))
     }
 }
 
@@ -200,31 +206,30 @@ async fn execute(
         );
         return failed(door, "other", &fault, form);
     };
-    let ends = ["commitTransaction", "abortTransaction"].contains(&command.name);
-    let in_transaction = body.contains_key("autocommit") && !ends;
-    let retryable = body.contains_key("txnNumber") && !in_transaction;
-    let label = match (in_transaction, retryable) {
-        (true, _) => Some("TransientTransactionError"),
-        (false, true) => Some("RetryableWriteError"),
-        (false, false) if command.name == "getMore" => Some("ResumableChangeStreamError"),
-        (false, false) => None,
+    let role = Role::of(command, &body);
+    let points = &door.fail_points;
+    let writes = match role {
+        Role::Retryable => Some(statements(&body)),
+        Role::Transaction | Role::End | Role::GetMore | Role::Other => None,
     };
     let failure = match command.name {
         "configureFailPoint" => None,
-        _ => door
-            .fail_points
-            .hit(&name, connection.app_name.as_deref(), retryable),
+        _ => points
+            .hit(&name, connection.app_name.as_deref())
+            .or_else(|| points.writes.before(writes?)),
     };
     if let Some(failure) = &failure
-        && let Some(answered) = fail(door, connection, command, failure, label).await
+        && let Some(answered) = fail(door, connection, command, failure, role).await
     {
         return Answered { form, ..answered };
     }
     let answer = attempt(door, connection, command, (&name, database), body).await;
-    connection.closing |= failure.as_ref().is_some_and(|failure| failure.close_after);
+    if let (Some(count), Ok(Answer::Plain(reply))) = (writes, &answer) {
+        connection.closing |= points.writes.after(count.saturating_sub(repeated(reply)));
+    }
     let concern = failure.and_then(|failure| failure.write_concern);
     let answer = answer.map(|answer| match concern {
-        Some(concern) => answer.with_write_concern_error(labelled_concern(concern, label)),
+        Some(concern) => answer.with_write_concern_error(labels::of_concern(concern, role)),
         None => answer,
     });
     match answer {
@@ -237,11 +242,10 @@ async fn execute(
         },
         Err(fault) => {
             tracing::debug!(command = command.name, ?fault, "a command failed");
-            // A conflict has its label already, and only a stream may be resumed.
-            let fault = if retryable {
-                labelled(fault, label)
-            } else {
-                fault
+            // Only a stream may be resumed, and its own failures say so themselves.
+            let fault = match role {
+                Role::GetMore | Role::Other => fault,
+                Role::Transaction | Role::End | Role::Retryable => labels::of_fault(fault, role),
             };
             failed(door, command.name, &fault, form)
         }
@@ -254,7 +258,7 @@ async fn fail(
     connection: &mut Connection,
     command: &'static Command,
     failure: &Failure,
-    label: Option<&str>,
+    role: Role,
 ) -> Option<Answered> {
     if let Some(wait) = failure.block {
         tokio::time::sleep(wait).await;
@@ -272,44 +276,9 @@ async fn fail(
     let message = "Failing command via 'failCommand' failpoint";
     let mut fault = Fault::with(code, message, info);
     if failure.labels.is_none() {
-        fault = labelled(fault, label);
+        fault = labels::of_fault(fault, role);
     }
     Some(failed(door, command.name, &fault, Form::Msg))
-}
-
-/// Codes after which a retryable write may be sent again.
-const RETRYABLE: [i32; 12] = [
-    6, 7, 89, 91, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436,
-];
-
-/// What is said of a write concern, with the label that makes drivers send the write again.
-fn labelled_concern(mut concern: Object, label: Option<&str>) -> Object {
-    let code = concern.get("code").and_then(Value::as_i64);
-    let again = RETRYABLE
-        .iter()
-        .any(|retryable| Some(i64::from(*retryable)) == code);
-    if let (true, Some(label), false) = (again, label, concern.contains_key("errorLabels")) {
-        concern.push("errorLabels", Value::Array(vec![Value::from(label)]));
-    }
-    concern
-}
-
-/// A failure with the label that makes drivers try again.
-fn labelled(fault: Fault, label: Option<&str>) -> Fault {
-    let Some(label) = label else {
-        return fault;
-    };
-    match fault {
-        Fault::Said {
-            code,
-            message,
-            mut info,
-        } if RETRYABLE.contains(&code) && !info.contains_key("errorLabels") => {
-            info.push("errorLabels", Value::Array(vec![Value::from(label)]));
-            Fault::with(code, message, info)
-        }
-        other => other,
-    }
 }
 
 async fn attempt(
@@ -334,8 +303,14 @@ async fn attempt(
             Err(fault)
         }
     })?;
-    let generic = Generic::take(&mut body)?;
-    check_transaction(command, &generic)?;
+    let user = lsid::user_digest(connection.login.as_ref());
+    let mut generic = Generic::take(&mut body, user)?;
+    transactions::check(command, &generic, &database, &body)?;
+    write_concern::check(command, generic.write_concern.as_ref())?;
+    let now = door.service.clock().now();
+    let stamp = door.service.documents_state().stamp(now);
+    read_concern::apply(command, &mut generic, stamp)?;
+    let concerned = write_concern::matters(command, &body);
     if generic.api_strict && !registry::STABLE.contains(&command.name) {
         let message =
             format!("Provided apiStrict:true, but the command {name} is not in API Version 1");
@@ -355,11 +330,17 @@ async fn attempt(
         database,
         body,
         generic,
+        begun: AtomicBool::new(false),
     };
-    let answer = (command.run)(&mut call).await?;
-    match write_concern::error(&call) {
-        Some(concern) => Ok(answer.with_write_concern_error(concern)),
-        None => Ok(answer),
+    let answer = (command.run)(&mut call).await;
+    if answer.is_err() && !call.begun.load(Ordering::Relaxed) && !transactions::ends(command) {
+        // What is wrong in a command ends its transaction, even if it was not executed at all.
+        sessions::give_up(&call.ctx(), &call.generic.session).await;
+    }
+    let concern = call.generic.write_concern.as_ref();
+    match concern.filter(|_| concerned).and_then(write_concern::error) {
+        Some(concern) => Ok(answer?.with_write_concern_error(concern)),
+        None => answer,
     }
 }
 
@@ -372,52 +353,5 @@ pub(crate) fn failed(door: &Door, command: &'static str, fault: &Fault, form: Fo
         document: Answer::Plain(document).encode(door),
         form,
         more: false,
-    }
-}
-
-/// Refuses what cannot be done in a transaction, or not so.
-fn check_transaction(command: &Command, generic: &Generic) -> Result<(), Fault> {
-    let session = &generic.session;
-    if !session.in_transaction {
-        return Ok(());
-    }
-    let ends = ["commitTransaction", "abortTransaction"].contains(&command.name);
-    if !ends && !registry::IN_TRANSACTION.contains(&command.name) {
-        return Err(Fault::new(
-            codes::NOT_SUPPORTED_IN_TRANSACTION,
-            format!(
-                "Cannot run '{}' in a multi-document transaction.",
-                command.name
-            ),
-        ));
-    }
-    if generic.write_concern.is_some() && !ends {
-        return Err(Fault::new(
-            codes::INVALID_OPTIONS,
-            "writeConcern is not allowed within a multi-statement transaction",
-        ));
-    }
-    if generic.read_concern.is_some() && !session.start {
-        return Err(Fault::new(
-            codes::INVALID_OPTIONS,
-            "Only the first command in a transaction may specify a readConcern",
-        ));
-    }
-    Ok(())
-}
-
-/// A transaction that is not there, or met another at its commit, may be begun again as a whole.
-pub(crate) fn transient(fault: Fault) -> Fault {
-    match fault {
-        Fault::Said {
-            code: code @ (codes::NO_SUCH_TRANSACTION | codes::WRITE_CONFLICT),
-            message,
-            mut info,
-        } => {
-            let label = Value::Array(vec![Value::from("TransientTransactionError")]);
-            info.insert("errorLabels", label);
-            Fault::with(code, message, info)
-        }
-        other => other,
     }
 }

@@ -26,8 +26,6 @@ pub(crate) const NEGATIVE: i32 = 51_024;
 pub(crate) const PROTOCOL_ERROR: i32 = 17;
 pub(crate) const API_STRICT: i32 = 323;
 pub(crate) const MAX_TIME_EXPIRED: i32 = 50;
-pub(crate) const NO_SUCH_TRANSACTION: i32 = 251;
-pub(crate) const WRITE_CONFLICT: i32 = 112;
 pub(crate) const NOT_SUPPORTED_IN_TRANSACTION: i32 = 263;
 pub(crate) const RATE_TOO_LARGE: i32 = 16_500;
 
@@ -54,6 +52,7 @@ const NAMES: &[(i32, &str)] = &[
     (20, "IllegalOperation"),
     (21, "EmptyArrayOperation"),
     (22, "InvalidBSON"),
+    (24, "LockTimeout"),
     (26, "NamespaceNotFound"),
     (27, "IndexNotFound"),
     (28, "PathNotViable"),
@@ -108,6 +107,7 @@ const NAMES: &[(i32, &str)] = &[
     (193, "CannotShardCollection"),
     (197, "InvalidIndexSpecificationOption"),
     (201, "CannotBuildIndexKeys"),
+    (207, "InvalidUUID"),
     (211, "KeyNotFound"),
     (217, "IncompleteTransactionHistory"),
     (224, "QueryFeatureNotAllowed"),
@@ -116,12 +116,15 @@ const NAMES: &[(i32, &str)] = &[
     (238, "NotImplemented"),
     (239, "SnapshotTooOld"),
     (241, "ConversionFailure"),
+    (246, "SnapshotUnavailable"),
     (251, "NoSuchTransaction"),
     (256, "TransactionCommitted"),
     (257, "TransactionTooLarge"),
     (260, "InvalidResumeToken"),
+    (261, "TooManyLogicalSessions"),
     (262, "ExceededTimeLimit"),
     (263, "OperationNotSupportedInTransaction"),
+    (267, "PreparedTransactionInProgress"),
     (276, "IndexBuildAborted"),
     (280, "ChangeStreamFatalError"),
     (286, "ChangeStreamHistoryLost"),
@@ -145,6 +148,7 @@ const NAMES: &[(i32, &str)] = &[
     (13_435, "NotPrimaryNoSecondaryOk"),
     (13_436, "NotPrimaryOrSecondary"),
     (16_500, "RequestRateTooLarge"),
+    (50_768, "NotARetryableWriteCommand"),
 ];
 
 /// The name of a code.

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use crate::codes;
 use crate::fields::whole;
+use crate::transactional_writes::TransactionalWrites;
 
 /// The longest a command is held up, in milliseconds.
 const BLOCK_MS_MAX: u64 = 60_000;
@@ -17,6 +18,8 @@ const BLOCK_MS_MAX: u64 = 60_000;
 #[derive(Debug, Default)]
 pub(crate) struct FailPoints {
     set: Mutex<Option<FailCommand>>,
+    /// Retryable writes fail.
+    pub(crate) writes: TransactionalWrites,
     /// Commands with a time limit run out of it.
     times_out: AtomicBool,
 }
@@ -29,7 +32,6 @@ struct FailCommand {
     times: Option<i64>,
     commands: Vec<String>,
     app_name: Option<String>,
-    retryable_only: bool,
     failure: Failure,
 }
 
@@ -38,8 +40,6 @@ struct FailCommand {
 pub(crate) struct Failure {
     /// The connection is closed instead of an answer.
     pub(crate) close: bool,
-    /// It is executed, and the connection is closed instead of an answer.
-    pub(crate) close_after: bool,
     /// It waits first.
     pub(crate) block: Option<Duration>,
     /// It is refused with this code, and these labels if any are given.
@@ -57,6 +57,9 @@ impl FailPoints {
                 .store(mode.as_str() != Some("off"), Ordering::Relaxed);
             return Ok(());
         }
+        if name == "onPrimaryTransactionalWrite" {
+            return self.writes.configure(mode, data);
+        }
         if mode.as_str() == Some("off") {
             *self.set.lock() = None;
             return Ok(());
@@ -64,29 +67,13 @@ impl FailPoints {
         if name == "failGetMoreAfterCursorCheckout" {
             return self.alias(mode, data, &["getMore"]);
         }
-        if name == "onPrimaryTransactionalWrite" {
-            return self.transactional_write(mode, data);
-        }
         if name != "failCommand" {
             return Err(Fault::new(
                 codes::BAD_VALUE,
                 format!("there is no fail point named {name}"),
             ));
         }
-        let (mut skip, mut times) = (0, None);
-        match mode {
-            Value::String(mode) if mode == "alwaysOn" => {}
-            Value::Object(mode) => {
-                times = mode.get("times").map(whole);
-                skip = mode.get("skip").map_or(0, whole);
-            }
-            _ => {
-                return Err(Fault::new(
-                    codes::BAD_VALUE,
-                    "the mode of a fail point is off, alwaysOn, times or skip",
-                ));
-            }
-        }
+        let (skip, times) = read_mode(mode)?;
         let texts = |name: &str| -> Vec<String> {
             let list = data.get(name).and_then(Value::as_array).unwrap_or_default();
             list.iter()
@@ -101,7 +88,6 @@ impl FailPoints {
                 .get("appName")
                 .and_then(Value::as_str)
                 .map(str::to_owned),
-            retryable_only: data.get("retryableOnly").is_some(),
             failure: failure(data),
         });
         Ok(())
@@ -115,37 +101,16 @@ impl FailPoints {
         self.configure("failCommand", mode, &data)
     }
 
-    /// Retryable writes fail before they are executed, or are executed and lose their answer.
-    fn transactional_write(&self, mode: &Value, data: &Object) -> Result<(), Fault> {
-        let mut own = Object::with_capacity(3);
-        let closes = data.get("closeConnection").and_then(Value::as_bool) != Some(false);
-        match data.get("failBeforeCommitExceptionCode") {
-            Some(code) => {
-                own.push("errorCode", code.clone());
-                own.push("closeConnection", closes);
-            }
-            None => own.push("closeAfter", closes),
-        }
-        own.push("retryableOnly", true);
-        self.alias(mode, &own, &["insert", "update", "delete", "findAndModify"])
-    }
-
     /// Whether commands with a time limit run out of it.
     pub(crate) fn times_out(&self) -> bool {
         self.times_out.load(Ordering::Relaxed)
     }
 
     /// How a command fails now; the fail point counts it.
-    pub(crate) fn hit(
-        &self,
-        command: &str,
-        app_name: Option<&str>,
-        retryable: bool,
-    ) -> Option<Failure> {
+    pub(crate) fn hit(&self, command: &str, app_name: Option<&str>) -> Option<Failure> {
         let mut set = self.set.lock();
         let point = set.as_mut()?;
         let meant = point.commands.iter().any(|name| name == command)
-            && (retryable || !point.retryable_only)
             && point
                 .app_name
                 .as_deref()
@@ -169,6 +134,21 @@ impl FailPoints {
     }
 }
 
+/// How many pass, and then how many fail; all, if nothing.
+pub(crate) fn read_mode(mode: &Value) -> Result<(i64, Option<i64>), Fault> {
+    match mode {
+        Value::String(mode) if mode == "alwaysOn" => Ok((0, None)),
+        Value::Object(mode) => Ok((
+            mode.get("skip").map_or(0, whole),
+            mode.get("times").map(whole),
+        )),
+        _ => Err(Fault::new(
+            codes::BAD_VALUE,
+            "the mode of a fail point is off, alwaysOn, times or skip",
+        )),
+    }
+}
+
 fn failure(data: &Object) -> Failure {
     let truth = |name: &str| data.get(name).and_then(Value::as_bool) == Some(true);
     let labels = data
@@ -183,7 +163,6 @@ fn failure(data: &Object) -> Failure {
     });
     Failure {
         close: truth("closeConnection"),
-        close_after: truth("closeAfter"),
         block: block.map(Duration::from_millis),
         code: data
             .get("errorCode")
@@ -212,18 +191,18 @@ mod tests {
         points
             .configure("failCommand", &Value::Object(mode), &data)
             .unwrap();
-        assert!(points.hit("insert", None, false).is_none());
-        assert_eq!(points.hit("find", None, false).unwrap().code, Some(91));
-        assert!(points.hit("find", None, false).is_some());
-        assert!(points.hit("find", None, false).is_none());
+        assert!(points.hit("insert", None).is_none());
+        assert_eq!(points.hit("find", None).unwrap().code, Some(91));
+        assert!(points.hit("find", None).is_some());
+        assert!(points.hit("find", None).is_none());
         points
             .configure("failCommand", &Value::from("alwaysOn"), &data)
             .unwrap();
-        assert!(points.hit("find", None, false).is_some());
+        assert!(points.hit("find", None).is_some());
         points
             .configure("failCommand", &Value::from("off"), &Object::new())
             .unwrap();
-        assert!(points.hit("find", None, false).is_none());
+        assert!(points.hit("find", None).is_none());
         assert!(
             points
                 .configure("other", &Value::from("alwaysOn"), &data)

@@ -7,8 +7,9 @@ use crate::commands::{
     create_user, current_op, data_size, db_stats, default_rw_concern, delete, distinct, drop,
     drop_all_users, drop_database, drop_indexes, drop_user, end_sessions, explain, find,
     find_and_modify, fsync, get_cmd_line_opts, get_log, get_more, get_parameter,
-    grant_roles_to_user, hello, host_info, insert, kill_cursors, list_collections, list_commands,
-    list_databases, list_indexes, logout, ping, profile, rename_collection, repl_set_get_config,
+    grant_roles_to_user, hello, host_info, insert, kill_all_sessions, kill_all_sessions_by_pattern,
+    kill_cursors, kill_sessions, list_collections, list_commands, list_databases, list_indexes,
+    logout, ping, profile, refresh_sessions, rename_collection, repl_set_get_config,
     repl_set_get_status, revoke_roles_from_user, roles_info, sasl_continue, sasl_start,
     server_status, set_parameter, start_session, top, update, update_user, users_info, validate,
     whats_my_uri,
@@ -77,7 +78,7 @@ commands! {
     "dropDatabase" drop_database Needed "Drops a database with its collections.";
     "dropIndexes" ["deleteIndexes"] drop_indexes Needed "Drops indexes.";
     "dropUser" drop_user Needed "Removes a user.";
-    "endSessions" ["refreshSessions", "killSessions", "killAllSessions", "killAllSessionsByPattern"] end_sessions Open "Ends or prolongs sessions.";
+    "endSessions" end_sessions Open "Forgets sessions.";
     "explain" explain Needed "Tells how a command would be executed.";
     "find" find Needed "Reads documents.";
     "findAndModify" ["findandmodify"] find_and_modify Needed "Changes or deletes one document and shows it.";
@@ -91,7 +92,10 @@ commands! {
     "hello" ["isMaster", "ismaster"] hello Open (greets) "Greets: says what the server is and can.";
     "hostInfo" host_info Needed "Tells of the machine.";
     "insert" insert Needed "Inserts documents.";
+    "killAllSessions" kill_all_sessions Needed "Ends what all sessions do, or those of some users.";
+    "killAllSessionsByPattern" kill_all_sessions_by_pattern Needed "Ends what sessions do that fit a pattern.";
     "killCursors" kill_cursors Needed "Closes cursors.";
+    "killSessions" kill_sessions Needed "Ends what sessions do.";
     "listCollections" list_collections Needed "Lists a database's collections.";
     "listCommands" list_commands Needed "Lists the commands.";
     "listDatabases" list_databases Needed "Lists the databases.";
@@ -99,6 +103,7 @@ commands! {
     "logout" logout Open "Ends a login.";
     "ping" ping Open "Answers.";
     "profile" profile Needed "Tells that nothing is profiled.";
+    "refreshSessions" refresh_sessions Needed "Prolongs sessions.";
     "renameCollection" rename_collection Needed "Gives a collection another name.";
     "replSetGetConfig" repl_set_get_config Needed "Tells how the set of one is configured.";
     "replSetGetStatus" repl_set_get_status Needed "Tells of the set of one.";
@@ -147,8 +152,10 @@ pub(crate) const STABLE: [&str; 25] = [
 ];
 
 /// The commands that may belong to a transaction.
-pub(crate) const IN_TRANSACTION: [&str; 9] = [
+pub(crate) const IN_TRANSACTION: [&str; 11] = [
     "aggregate",
+    "create",
+    "createIndexes",
     "delete",
     "distinct",
     "find",

@@ -4,10 +4,11 @@ use crate::engine::{EngineError, Millis, Space, Stamp};
 
 /// Bytes that a [`Fill`] writes.
 pub const FILL_BYTES: usize = 8;
-/// Low bits of an ordinal that count within a commit.
+/// Low bits of an ordinal that count within a stamp.
 pub const ORDINAL_BITS: u32 = 10;
-/// Ordinals that one commit can hand out.
-pub const ORDINALS_MAX: u16 = 1 << ORDINAL_BITS;
+/// Ordinals that one commit can hand out. One that hands out more than a stamp has room for takes the stamps behind its own
+/// too, and nobody else gets them.
+pub const ORDINALS_MAX: u16 = 63 << ORDINAL_BITS;
 /// Stamps end where an ordinal would overflow; at a million commits a second, after 570 years.
 pub const STAMP_MAX: u64 = u64::MAX >> ORDINAL_BITS;
 const MILLIS_PER_SECOND: u64 = 1000;
@@ -17,7 +18,7 @@ const MILLIS_PER_SECOND: u64 = 1000;
 pub enum Fill {
     /// The stamp.
     Stamp,
-    /// `stamp << 10 | index`: unique, and increasing in commit order.
+    /// `(stamp << 10) + index`: unique, and increasing in commit order.
     Ordinal(u16),
     /// `(now in whole seconds + plus) / unit`.
     Seconds {
@@ -46,7 +47,7 @@ impl Fill {
 
 /// The ordinal that [`Fill::Ordinal`] writes.
 pub fn ordinal(stamp: Stamp, index: u16) -> u64 {
-    stamp.0 << ORDINAL_BITS | u64::from(index)
+    (stamp.0 << ORDINAL_BITS) + u64::from(index)
 }
 
 /// Bytes with places that the commit fills.
@@ -91,6 +92,15 @@ impl Template {
             }
         }
         self.bytes
+    }
+
+    /// The greatest ordinal it asks for.
+    fn ordinal_max(&self) -> u16 {
+        let asked = self.fills.iter().map(|(_, fill)| match fill {
+            Fill::Ordinal(index) => *index,
+            Fill::Stamp | Fill::Seconds { .. } | Fill::Millis => 0,
+        });
+        asked.max().unwrap_or(0)
     }
 
     fn check(&self) -> Result<(), EngineError> {
@@ -292,6 +302,16 @@ impl Batch {
             to: to.into(),
         });
         self
+    }
+
+    /// How many stamps behind its own it needs for its ordinals.
+    pub(crate) fn further_stamps(&self) -> u64 {
+        let asked = self.ops.iter().map(|op| match op {
+            Op::Put { key, value, .. } => key.ordinal_max().max(value.ordinal_max()),
+            Op::Add { key, .. } => key.ordinal_max(),
+            Op::Delete { .. } | Op::DeleteRange { .. } => 0,
+        });
+        u64::from(asked.max().unwrap_or(0) >> ORDINAL_BITS)
     }
 
     /// Checks the batch against an engine's caps, and gives its size in bytes.

@@ -73,6 +73,8 @@ struct Queue {
 struct Request {
     batch: Batch,
     bytes: usize,
+    /// Stamps it needs behind its own.
+    further: u64,
     answer: oneshot::Sender<Result<Committed, CommitError>>,
 }
 
@@ -144,6 +146,7 @@ impl<B: Backend> Sequencer<B> {
     /// Once this is polled the batch is on its way, whether or not anybody waits for the answer.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         let bytes = batch.validate(&self.shared.backend.caps())?;
+        let further = batch.further_stamps();
         let (answer, answered) = oneshot::channel();
         let enough = {
             let mut queue = self.shared.queue.lock();
@@ -158,6 +161,7 @@ impl<B: Backend> Sequencer<B> {
             queue.waiting.push_back(Request {
                 batch,
                 bytes,
+                further,
                 answer,
             });
             queue.waiting.len() >= queue.wanted
@@ -272,16 +276,19 @@ impl<B: Backend> Shared<B> {
         let mut group = Group::new(&*view);
         let mut answers: Answers = Vec::with_capacity(requests.len());
         let mut least_admitted = NO_LIMIT;
-        for Request { batch, answer, .. } in requests {
+        for request in requests {
+            let Request {
+                batch,
+                further,
+                answer,
+                ..
+            } = request;
             let writes = !batch.ops.is_empty();
             let limit = notice(&batch).unwrap_or(NO_LIMIT);
             // A batch of mere checks takes no place in the order.
-            let stamp = if writes {
-                Stamp(mark.stamp.0 + 1)
-            } else {
-                mark.stamp
-            };
-            let decided = if stamp.0 > STAMP_MAX {
+            let stamp = Stamp(mark.stamp.0 + u64::from(writes));
+            let last = Stamp(stamp.0 + further);
+            let decided = if last.0 > STAMP_MAX {
                 Err(CommitError::Failed(EngineError::TooLarge(
                     "no stamps are left".to_owned(),
                 )))
@@ -289,7 +296,7 @@ impl<B: Backend> Shared<B> {
                 group.admit(batch, stamp, mark.now)
             };
             if decided.is_ok() {
-                mark.stamp = stamp;
+                mark.stamp = last;
                 least_admitted = least_admitted.min(limit);
             }
             answers.push((

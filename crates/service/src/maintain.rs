@@ -73,7 +73,9 @@ impl Service {
         let events = self.clock().sample();
         let maintenance = self.maintenance();
         let ticks = maintenance.ticks.fetch_add(1, Ordering::Relaxed) + 1;
-        self.documents_state().sweep();
+        self.documents_state().sweep(self.clock().now());
+        self.documents_state()
+            .seen(self.store().view().await?.lsn());
         if ticks.is_multiple_of(SESSION_SWEEP_TICKS) {
             let kept = SESSION_SECONDS.saturating_mul(1000);
             let before = Millis(self.clock().now().0.saturating_sub(kept));

@@ -30,6 +30,9 @@ const CATALOG_SCAN_BYTES: usize = 8 << 20;
 /// collection's policy changes.
 pub const FIRST_INDEX_GENERATION: u32 = 1 << 16;
 
+/// The [`Collection::version`] of a collection that is not made yet.
+pub const UNMADE: u64 = 0;
+
 /// The first number that is given to a database, collection or offer.
 const FIRST_NUMBER: u32 = 1;
 
@@ -47,6 +50,14 @@ pub struct MetaRecord {
 }
 
 impl MetaRecord {
+    /// The commit that wrote a stored record, and its second.
+    pub(crate) fn stamp(bytes: &[u8]) -> Result<(u64, Secs)> {
+        let short = || StoreError::Corrupt("a catalog record is too short".into());
+        let (lsn, rest) = bytes.split_first_chunk::<8>().ok_or_else(short)?;
+        let written = rest.first_chunk::<8>().ok_or_else(short)?;
+        Ok((u64::from_be_bytes(*lsn), Secs(u64::from_be_bytes(*written))))
+    }
+
     /// Reads a stored record.
     ///
     /// # Errors
@@ -504,6 +515,22 @@ pub fn offer_body(
     );
     body.push("content", Value::Object(content));
     body
+}
+
+impl crate::Store {
+    /// A collection that is not made yet, from what its record would say.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn unmade(&self, body: Object) -> Result<Collection> {
+        let record = MetaRecord {
+            lsn: UNMADE,
+            written: Secs(0),
+            at: Millis(0),
+            body,
+        };
+        collection_of(&record, self.filters())
+    }
 }
 
 fn collection_of(record: &MetaRecord, filters: Option<&FilterCompiler>) -> Result<Collection> {

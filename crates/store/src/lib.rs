@@ -6,6 +6,7 @@
 mod burial;
 pub mod catalog;
 mod change_feed;
+mod claims;
 mod dated;
 mod entries;
 pub mod error;
@@ -36,6 +37,7 @@ use parking_lot::Mutex;
 
 pub use catalog::{Catalog, Collection, Database, MetaRecord, NamedView, Offer};
 pub use change_feed::{ChangeLimits, ChangePage, ChangesAfter};
+pub use claims::{ClaimKey, Claimant, Claims};
 pub use error::{Result, StoreError};
 pub use index::named::build::Built;
 pub use index::named::keys::Unindexable;
@@ -78,6 +80,7 @@ pub struct Store {
     sweeping: Mutex<Option<Sweep>>,
     filters: OnceLock<FilterCompiler>,
     builders: Builders,
+    claims: Claims,
 }
 
 /// The catalog in memory, and the newest commit at which it was known to be the engine's.
@@ -225,6 +228,12 @@ impl Store {
         &self.builders
     }
 
+    /// What open transactions are about to change.
+    #[must_use]
+    pub const fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
     /// The engine's clock.
     #[must_use]
     pub const fn clock(&self) -> &Arc<Clock> {
@@ -265,50 +274,10 @@ impl Store {
     /// [`StoreError::Retry`] when the catalog has changed; otherwise when the engine fails.
     pub async fn change_catalog(&self, view: &View, change: MetaChange) -> Result<MetaDone> {
         let mut batch = Batch::new();
-        let expect = match view.catalog().epoch {
-            0 => Expect::Absent,
-            epoch => Expect::StartsWith(epoch.to_be_bytes().to_vec()),
-        };
-        batch.check(Space::Meta, keys::EPOCH, expect);
-        if let Some(limit) = change.not_after {
-            batch.not_after(limit.0);
-        }
-        if change.holds_readers {
-            batch.hold_readers();
-        }
-        let mut epoch = Template::with_capacity(8);
-        epoch.fill(Fill::Stamp);
-        batch.put(Space::Meta, Template::from(keys::EPOCH), epoch);
-        if let Some(next) = change.next {
-            batch.put(
-                Space::Meta,
-                Template::from(keys::NEXT),
-                Template::from(next.to_be_bytes().to_vec()),
-            );
-        }
-        for prefix in change.delete_prefixes {
-            batch.delete_range(Space::Meta, prefix.clone(), lapsedb_kv::prefix_end(&prefix));
-        }
-        for key in change.deletes {
-            batch.delete(Space::Meta, key);
-        }
-        for cid in &change.forgets {
-            let prefix = keys::collection_prefix(*cid);
-            let end = lapsedb_kv::prefix_end(&prefix);
-            batch.delete_range(Space::Versions, prefix, end);
-        }
-        for cid in &change.drops {
-            batch.put(
-                Space::Meta,
-                Template::from(keys::meta_numbered(MetaKind::Dropping, cid.0)),
-                meta_value(&Object::new()),
-            );
-        }
-        for (key, body) in change.puts {
-            batch.put(Space::Meta, Template::from(key), meta_value(&body));
-        }
+        let drops = change.drops.clone();
+        change.add_to(view, &mut batch);
         let done = self.engine.commit(batch).await?;
-        for cid in change.drops {
+        for cid in drops {
             self.drop_data(cid).await?;
         }
         Ok(MetaDone {
@@ -357,6 +326,54 @@ impl Store {
         let saved = self.persist_clock().await;
         self.engine.close().await?;
         saved
+    }
+}
+
+impl MetaChange {
+    /// Adds the change to a batch, on the condition that the catalog is still as the view saw it.
+    fn add_to(self, view: &View, batch: &mut Batch) {
+        let expect = match view.catalog().epoch {
+            0 => Expect::Absent,
+            epoch => Expect::StartsWith(epoch.to_be_bytes().to_vec()),
+        };
+        batch.check(Space::Meta, keys::EPOCH, expect);
+        if let Some(limit) = self.not_after {
+            batch.not_after(limit.0);
+        }
+        if self.holds_readers {
+            batch.hold_readers();
+        }
+        let mut epoch = Template::with_capacity(8);
+        epoch.fill(Fill::Stamp);
+        batch.put(Space::Meta, Template::from(keys::EPOCH), epoch);
+        if let Some(next) = self.next {
+            batch.put(
+                Space::Meta,
+                Template::from(keys::NEXT),
+                Template::from(next.to_be_bytes().to_vec()),
+            );
+        }
+        for prefix in self.delete_prefixes {
+            batch.delete_range(Space::Meta, prefix.clone(), lapsedb_kv::prefix_end(&prefix));
+        }
+        for key in self.deletes {
+            batch.delete(Space::Meta, key);
+        }
+        for cid in &self.forgets {
+            let prefix = keys::collection_prefix(*cid);
+            let end = lapsedb_kv::prefix_end(&prefix);
+            batch.delete_range(Space::Versions, prefix, end);
+        }
+        for cid in &self.drops {
+            batch.put(
+                Space::Meta,
+                Template::from(keys::meta_numbered(MetaKind::Dropping, cid.0)),
+                meta_value(&Object::new()),
+            );
+        }
+        for (key, body) in self.puts {
+            batch.put(Space::Meta, Template::from(key), meta_value(&body));
+        }
     }
 }
 

@@ -118,6 +118,7 @@ impl Store {
             sweeping: Mutex::default(),
             filters: OnceLock::new(),
             builders: Builders::default(),
+            claims: crate::Claims::default(),
         };
         store.identify().await?;
         store.finish_drops().await?;

@@ -6,13 +6,18 @@
 
 mod capped;
 mod events;
+mod held;
 mod slots;
 mod together;
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
-use lapsedb_kv::{Batch, Committed, Engine, Expect, Fill, Snapshot, Space, Template, ordinal};
+use lapsedb_kv::{
+    Batch, Committed, Engine, Expect, Fill, ORDINALS_MAX, Snapshot, Space, Template, ordinal,
+};
 use lapsedb_record::header::{LSN_AT, ORDINAL_AT, WRITTEN_AT};
 use lapsedb_record::{
     Dates, Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Settled, Stored,
@@ -23,7 +28,7 @@ pub use capped::Cap;
 pub use together::Note;
 
 use crate::Store;
-use crate::catalog::Collection;
+use crate::catalog::{Collection, UNMADE};
 use crate::entries::{Claim, Entries, Shape, put_entries, remove_entries, unique_holder};
 use crate::error::{Result, StoreError};
 use crate::index::named::NamedIndex;
@@ -36,8 +41,8 @@ use crate::view::View;
 use events::{Change, Pending};
 use slots::Slots;
 
-/// How many records one transaction may write: an ordinal has room for so many.
-pub const TXN_WRITES_MAX: usize = 1000;
+/// How many records of a collection one transaction may write: a commit hands out so many ordinals.
+pub const TXN_WRITES_MAX: usize = ORDINALS_MAX as usize;
 
 /// A record a transaction has touched.
 struct Slot {
@@ -79,12 +84,18 @@ pub struct Txn<'a> {
     collection: Arc<Collection>,
     lens: Lens,
     slots: Slots,
+    /// Which slot takes each unique value that this transaction writes.
+    taken: HashMap<Vec<u8>, usize>,
+    /// Unique values that were refused because another has them.
+    refused: Vec<Vec<u8>>,
     batch: Batch,
     ends: Expiry,
     writes: u16,
     changes: u32,
     events: Pending,
     settled: Option<Settled>,
+    /// Until when it waits at its commit for those who are about to change the same.
+    patience: Option<Instant>,
 }
 
 /// An item as a transaction sees it.
@@ -170,24 +181,27 @@ impl<'a> Txn<'a> {
     #[must_use]
     pub fn new(view: &'a View, collection: &Arc<Collection>) -> Txn<'a> {
         let mut batch = Batch::new();
-        // The settings must still be the ones this transaction judges by.
+        // The settings must still be the ones this transaction judges by; one that is made with it has none yet.
         let key = keys::meta_numbered(MetaKind::Collection, collection.cid.0);
-        batch.check(
-            Space::Meta,
-            key,
-            Expect::StartsWith(collection.version.to_be_bytes().to_vec()),
-        );
+        let expect = match collection.version {
+            UNMADE => Expect::Absent,
+            version => Expect::StartsWith(version.to_be_bytes().to_vec()),
+        };
+        batch.check(Space::Meta, key, expect);
         Txn {
             view,
             lens: view.lens(collection),
             collection: Arc::clone(collection),
             slots: Slots::default(),
+            taken: HashMap::new(),
+            refused: Vec::new(),
             batch,
             ends: Expiry::Never,
             writes: 0,
             changes: 0,
             events: Pending::default(),
             settled: None,
+            patience: None,
         }
     }
 
@@ -259,6 +273,12 @@ impl<'a> Txn<'a> {
             After::Put { ttl, shape, .. } => !self.lives(*ttl, shape),
             After::Same | After::Gone => false,
         };
+        self.leave_taken(slot);
+        if self.lives(ttl, &shape) {
+            for claim in &shape.unique {
+                self.taken.insert(claim.key.clone(), slot);
+            }
+        }
         let slot = self.changed(slot);
         let fresh = match &slot.after {
             After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
@@ -287,6 +307,7 @@ impl<'a> Txn<'a> {
     /// When the engine fails or the bytes are damaged.
     pub async fn delete(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<()> {
         let slot = self.slot(key, partition).await?;
+        self.leave_taken(slot);
         self.changed(slot).after = After::Gone;
         Ok(())
     }
@@ -321,6 +342,9 @@ impl<'a> Txn<'a> {
     /// # Errors
     /// [`StoreError::Retry`] when what it relied on no longer holds; otherwise when the engine fails.
     pub async fn commit(mut self, store: &Store) -> Result<Done> {
+        let Some(_pass) = store.claims().pass(self.patience, || self.written()).await else {
+            return Err(StoreError::Retry);
+        };
         let records = self.fill().await?;
         let committed = store.engine().commit(self.batch).await?;
         store.announce(self.collection.cid, committed.stamp.0);
@@ -466,8 +490,11 @@ impl<'a> Txn<'a> {
         document: &Object,
     ) -> Result<std::result::Result<(), Refused>> {
         for claim in &shape.unique {
-            let refused = |txn: &Txn<'_>| Ok(Err(txn.taken(claim, document)));
-            if self.staged_holder(own, &claim.key) {
+            let refused = |txn: &mut Txn<'_>| {
+                txn.refused.push(claim.key.clone());
+                Ok(Err(txn.already_taken(claim, document)))
+            };
+            if self.taken.get(&claim.key).is_some_and(|at| *at != own) {
                 return refused(self);
             }
             let key = claim.key.as_slice();
@@ -487,7 +514,7 @@ impl<'a> Txn<'a> {
         Ok(Ok(()))
     }
 
-    fn taken(&self, claim: &Claim, document: &Object) -> Refused {
+    fn already_taken(&self, claim: &Claim, document: &Object) -> Refused {
         let indexes = &self.collection.indexes;
         match claim.index.and_then(|number| indexes.numbered(number)) {
             Some(index) => Refused::duplicate(&self.collection, index, document, &claim.key),
@@ -495,17 +522,16 @@ impl<'a> Txn<'a> {
         }
     }
 
-    /// Whether another record written in this transaction takes the same unique values.
-    fn staged_holder(&self, own: usize, key: &[u8]) -> bool {
-        self.slots
-            .iter()
-            .enumerate()
-            .any(|(at, slot)| match &slot.after {
-                After::Put { ttl, shape, .. } if at != own => {
-                    shape.unique.iter().any(|claim| claim.key == key) && self.lives(*ttl, shape)
-                }
-                After::Put { .. } | After::Same | After::Gone => false,
-            })
+    /// The record of a slot no longer takes the unique values that it was to take.
+    fn leave_taken(&mut self, slot: usize) {
+        let After::Put { shape, .. } = &self.slots[slot].after else {
+            return;
+        };
+        for claim in &shape.unique {
+            if self.taken.get(&claim.key) == Some(&slot) {
+                self.taken.remove(&claim.key);
+            }
+        }
     }
 
     /// Whether the holder of a unique value is the item being written, or one this transaction removes or rewrites.

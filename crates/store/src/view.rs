@@ -356,15 +356,15 @@ impl View {
         self.meta(&keys::session_note(session)).await
     }
 
-    /// What all sessions have done.
-    pub(crate) async fn notes(&self) -> Result<Vec<(Vec<u8>, MetaRecord)>> {
-        let prefix = keys::meta_all(keys::MetaKind::Session);
-        let records = crate::catalog::scan_keyed(&self.snapshot, prefix).await?;
-        let own = |key: Bytes| key.get(1..).unwrap_or_default().to_vec();
-        Ok(records
-            .into_iter()
-            .map(|(key, note)| (own(key), note))
-            .collect())
+    /// The same snapshot for another statement, which judges by its own time.
+    #[must_use]
+    pub fn again(&self, now: Millis) -> View {
+        View {
+            snapshot: self.snapshot.clone(),
+            catalog: Arc::clone(&self.catalog),
+            now: self.now.max(now),
+            _held: Arc::clone(&self._held),
+        }
     }
 
     /// The same view at a later time: a transaction keeps its snapshot but judges each statement by its own time.

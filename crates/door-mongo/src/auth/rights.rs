@@ -299,7 +299,6 @@ impl Rights<'_> {
             "abortTransaction" | "buildInfo" | "commitTransaction" | "connectionStatus"
             | "features" | "hello" | "isdbgrid" | "listCommands" | "listDatabases" | "logout"
             | "ping" | "saslContinue" | "saslStart" | "startSession" | "whatsmyuri" => return true,
-            "endSessions" if self.asked.name.starts_with("killAll") => Action::KillAnySession,
             "endSessions" => return true,
             "killAllSessions" | "killAllSessionsByPattern" => Action::KillAnySession,
             "killSessions" | "refreshSessions" => return true,

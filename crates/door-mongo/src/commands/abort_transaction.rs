@@ -17,8 +17,6 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         let message = format!("{} may only be run against the admin database.", call.name);
         return Err(Fault::new(codes::UNAUTHORIZED, message));
     }
-    sessions::abort(&call.ctx(), &call.generic.session)
-        .await
-        .map_err(crate::call::transient)?;
+    sessions::abort(&call.ctx(), &call.generic.session).await?;
     Ok(Answer::ok())
 }

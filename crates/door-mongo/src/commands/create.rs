@@ -25,6 +25,8 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         ));
     }
     fields.end()?;
-    documents::create(&mut call.work(), &namespace, &members).await?;
+    let mut work = call.begin().await?;
+    let made = documents::create(&mut work, &namespace, &members).await;
+    work.end(made).await?;
     Ok(Answer::ok())
 }

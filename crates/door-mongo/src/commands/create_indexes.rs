@@ -14,7 +14,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let specs = fields.documents("indexes")?;
     fields.ignore(&["commitQuorum", "ignoreUnknownIndexOptions"]);
     fields.end()?;
-    let created = documents::create_indexes(&mut call.work(), &namespace, specs).await?;
+    let mut work = call.begin().await?;
+    let created = documents::create_indexes(&mut work, &namespace, specs).await;
+    let created = work.end(created).await?;
     let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
     let mut reply = Object::with_capacity(5);
     reply.push("numIndexesBefore", number(created.before));

@@ -22,8 +22,12 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.end()?;
     let mut work = call.begin().await?;
     let values = documents::distinct(&mut work, &namespace, &distinct).await;
+    let read_at = work.read_stamp();
     let values = work.end(values).await?;
-    let mut reply = Object::with_capacity(1);
+    let mut reply = Object::with_capacity(2);
     reply.push("values", Value::Array(values));
+    if let Some(stamp) = read_at {
+        reply.push("atClusterTime", Value::Timestamp(stamp));
+    }
     Ok(Answer::Plain(reply))
 }

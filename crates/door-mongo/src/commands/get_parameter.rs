@@ -26,6 +26,7 @@ pub(crate) fn parameters(call: &Call<'_>) -> Vec<(&'static str, Value)> {
     let mut version = Object::with_capacity(1);
     version.push("version", "7.0");
     let monitor = &call.door.service.documents_state().ttl_monitor;
+    let lifetime = call.door.service.documents_state().transaction_seconds();
     vec![
         (
             "authenticationMechanisms",
@@ -42,7 +43,10 @@ pub(crate) fn parameters(call: &Call<'_>) -> Vec<(&'static str, Value)> {
         ("featureCompatibilityVersion", Value::Object(version)),
         ("logLevel", Value::Int32(0)),
         ("requireApiVersion", Value::Bool(false)),
-        ("transactionLifetimeLimitSeconds", Value::Int32(60)),
+        (
+            "transactionLifetimeLimitSeconds",
+            Value::Int64(i64::try_from(lifetime).unwrap_or(i64::MAX)),
+        ),
         ("ttlMonitorEnabled", Value::Bool(monitor.enabled())),
         ("ttlMonitorSleepSecs", Value::Int32(monitor.sleep_secs())),
     ]

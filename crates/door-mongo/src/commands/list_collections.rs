@@ -33,6 +33,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         namespace: Namespace::pseudo(&database, "$cmd.listCollections"),
         documents: shown,
         resume_token: None,
+        read_at: None,
     };
     Ok(Answer::Cursor {
         field: "firstBatch",

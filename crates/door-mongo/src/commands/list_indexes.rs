@@ -20,6 +20,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         documents: documents.collect(),
         namespace,
         resume_token: None,
+        read_at: None,
     };
     Ok(Answer::Cursor {
         field: "firstBatch",

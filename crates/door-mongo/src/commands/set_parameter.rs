@@ -52,6 +52,12 @@ fn set(call: &Call<'_>, name: &str, value: &Value) -> Result<(), Fault> {
             let secs = secs.filter(|secs| *secs > 0);
             monitor.set_sleep_secs(secs.ok_or_else(|| wrong("greater than 0"))?);
         }
+        "transactionLifetimeLimitSeconds" => {
+            let secs = value.as_i64().and_then(|secs| u64::try_from(secs).ok());
+            let secs = secs.filter(|secs| *secs > 0);
+            let state = call.door.service.documents_state();
+            state.set_transaction_seconds(secs.ok_or_else(|| wrong("greater than 0"))?);
+        }
         _ => {}
     }
     Ok(())

@@ -149,9 +149,10 @@ pub fn the_order_of_stamps_explains_everything(bench: fn() -> Bench) {
     }
     admitted.sort_by_key(|(committed, _)| committed.stamp);
     let mut model = Model::default();
-    let mut now = 0;
-    for (place, (committed, batch)) in admitted.iter().enumerate() {
-        assert_eq!(committed.stamp.0, place as u64 + 1);
+    let (mut now, mut last) = (0, 0);
+    for (committed, batch) in &admitted {
+        assert_eq!(committed.stamp.0, last + 1);
+        last = committed.stamp.0 + super::random::further(batch);
         assert!(committed.now >= now);
         now = committed.now;
         assert_eq!(model.admits(batch, now), Ok(()));

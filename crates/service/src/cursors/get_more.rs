@@ -9,6 +9,7 @@ use crate::cursors::{Batch, Cursor, Room};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::find_collection;
 use crate::documents::{Look, Namespace, Work};
+use crate::sessions::SessionId;
 
 /// Code of a cursor that another request is fetching from right now.
 const CURSOR_IN_USE: i32 = 12_051;
@@ -32,7 +33,8 @@ pub struct GetMore {
 /// # Errors
 /// When the cursor is not there, or another collection's, or in use, or the engine fails.
 pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) -> Result<Batch> {
-    let cursors = &work.ctx.service().documents_state().cursors;
+    let ctx = work.ctx.clone();
+    let cursors = &ctx.service().documents_state().cursors;
     let found = cursors.find(more.cursor)?;
     let Ok(mut cursor) = found.try_lock() else {
         return Err(Fault::new(
@@ -41,6 +43,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
         ));
     };
     check(work, &cursor, namespace, more)?;
+    work.read_as(cursor.kept.clone());
     let base = cursor.feed.base().unwrap_or(namespace).clone();
     let mut room = Room::new(more.batch_size);
     let until = Clock::monotonic() + work.limit().unwrap_or(Duration::from_millis(AWAIT_MS));
@@ -81,6 +84,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
         namespace: namespace.clone(),
         documents: room.into_documents(),
         resume_token: cursor.feed.resume_token(),
+        read_at: work.read_stamp(),
     })
 }
 
@@ -117,5 +121,32 @@ fn check(work: &Work, cursor: &Cursor, namespace: &Namespace, more: &GetMore) ->
             "cannot set maxTimeMS on getMore command for a non-awaitData cursor",
         ));
     }
-    Ok(())
+    same_place(work, more.cursor, cursor.place.as_ref())
+}
+
+/// Refuses a cursor that was opened in another session, or in another transaction.
+fn same_place(work: &Work, id: i64, owner: Option<&(SessionId, Option<i64>)>) -> Result<()> {
+    let asked = work.owner();
+    let (opened, opened_in) = owner.map_or((None, None), |(id, number)| (Some(id), *number));
+    let (asks, asks_in) = asked
+        .as_ref()
+        .map_or((None, None), |(id, number)| (Some(id), *number));
+    let (code, why) = match (opened, asks) {
+        (Some(_), None) => (50_736, "was created in a session, without an lsid"),
+        (None, Some(_)) => (50_737, "was not created in a session, in a session"),
+        (Some(opened), Some(asks)) if opened != asks => {
+            (50_738, "was created in another session, in this session")
+        }
+        (Some(_), Some(_)) | (None, None) => match (opened_in, asks_in) {
+            (Some(_), None) => (50_740, "was created in a transaction, outside of it"),
+            (None, Some(_)) => (50_739, "was not created in a transaction, in a transaction"),
+            (Some(opened), Some(asks)) if opened != asks => (
+                50_741,
+                "was created in another transaction, in this transaction",
+            ),
+            (Some(_), Some(_)) | (None, None) => return Ok(()),
+        },
+    };
+    let message = format!("Cannot run getMore on cursor {id}, which {why}");
+    Err(Fault::new(code, message))
 }

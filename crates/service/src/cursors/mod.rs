@@ -22,6 +22,7 @@ use crate::changes::Changes;
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::{Look, Namespace, Work};
+use crate::sessions::{Kept, SessionId};
 
 pub(crate) use batch::Room;
 pub use get_more::{GetMore, get_more};
@@ -47,6 +48,8 @@ pub struct Batch {
     pub documents: Vec<Bytes>,
     /// Where a stream of changes may be resumed.
     pub resume_token: Option<Object>,
+    /// The time stamp of the state that was read, if clients may come back to it.
+    pub read_at: Option<u64>,
 }
 
 /// What a cursor still has to give.
@@ -117,6 +120,10 @@ pub(crate) struct Cursor {
     pub(crate) namespace: Namespace,
     pub(crate) feed: Feed,
     pub(crate) no_timeout: bool,
+    /// The session and the transaction in which it was opened.
+    pub(crate) place: Option<(SessionId, Option<i64>)>,
+    /// The state of the store that it reads, if it is not the newest of each batch.
+    pub(crate) kept: Option<Kept>,
 }
 
 struct Slot {
@@ -124,6 +131,7 @@ struct Slot {
     cursor: Arc<tokio::sync::Mutex<Cursor>>,
     used: Instant,
     no_timeout: bool,
+    session: Option<SessionId>,
 }
 
 /// All open cursors.
@@ -158,6 +166,7 @@ impl Cursors {
         };
         let no_timeout = cursor.no_timeout;
         let owner = cursor.owner.clone();
+        let session = cursor.place.as_ref().map(|(session, _)| session.clone());
         let cursor = Arc::new(tokio::sync::Mutex::new(cursor));
         slots.insert(
             id,
@@ -166,6 +175,7 @@ impl Cursors {
                 cursor,
                 used: now,
                 no_timeout,
+                session,
             },
         );
         Ok(id)
@@ -193,6 +203,13 @@ impl Cursors {
         }
         slot.used = now;
         Ok(Arc::clone(&slot.cursor))
+    }
+
+    /// Closes the cursors of sessions.
+    pub(crate) fn close_of(&self, which: impl Fn(&SessionId) -> bool) {
+        self.slots
+            .lock()
+            .retain(|_, slot| !slot.session.as_ref().is_some_and(&which));
     }
 
     fn remove(&self, id: i64) -> bool {
@@ -232,6 +249,8 @@ pub(crate) async fn open(
             namespace: namespace.clone(),
             feed,
             no_timeout: options.no_timeout,
+            place: work.owner(),
+            kept: work.kept().cloned(),
         };
         work.ctx.service().documents_state().cursors.keep(cursor)?
     };
@@ -240,6 +259,7 @@ pub(crate) async fn open(
         namespace: namespace.clone(),
         documents: room.into_documents(),
         resume_token,
+        read_at: work.read_stamp(),
     })
 }
 

@@ -66,6 +66,9 @@ pub(crate) async fn run(
     let mut language = aggregate.terms.language(work, namespace).await?;
     language.options.texts = texts(work, namespace, &aggregate.pipeline).await?;
     let pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
+    if work.in_transaction() {
+        allowed(&pipeline)?;
+    }
     if let Some(Own::ChangeStream(options)) = pipeline.source() {
         return crate::changes::open(work, namespace, options, &pipeline, aggregate).await;
     }
@@ -83,6 +86,7 @@ pub(crate) async fn run(
             namespace: shown.clone(),
             documents: Vec::new(),
             resume_token: None,
+            read_at: None,
         });
     }
     let look = Look::fresh(work, namespace).await?;
@@ -150,6 +154,27 @@ fn mentions_text(value: &Value) -> bool {
         Value::Array(elements) => elements.iter().any(mentions_text),
         _ => false,
     }
+}
+
+/// Refuses stages that cannot be part of a transaction.
+fn allowed(pipeline: &Pipeline) -> Result<()> {
+    let refused = |text: String| Err(Fault::new(code::NOT_SUPPORTED_IN_TRANSACTION, text));
+    let source = match pipeline.source() {
+        None => match (pipeline.out(), pipeline.merge()) {
+            (Some(_), _) => return refused("$out cannot be used in a transaction".to_owned()),
+            (_, Some(_)) => return refused("$merge cannot be used in a transaction".to_owned()),
+            (None, None) => return Ok(()),
+        },
+        Some(Own::CollStats(_)) => "$collStats",
+        Some(Own::IndexStats) => "$indexStats",
+        Some(Own::CurrentOp(_)) => "$currentOp",
+        Some(Own::ListSessions { .. }) => "$listSessions",
+        Some(Own::PlanCacheStats) => "$planCacheStats",
+        Some(Own::ChangeStream(_)) => "$changeStream",
+    };
+    refused(format!(
+        "Operation not permitted in transaction :: caused by :: Aggregation stage {source} cannot run within a multi-document transaction."
+    ))
 }
 
 /// A pipeline at its beginning.

@@ -81,7 +81,7 @@ async fn trim(work: &Work, namespace: &Namespace) -> Result<()> {
         match txn.commit(work.ctx.service().store()).await {
             Ok(_) if !more => return Ok(()),
             Ok(_) => {}
-            Err(StoreError::Retry) => tries.again()?,
+            Err(StoreError::Retry) => tries.again().await?,
             Err(error) => return Err(error.into()),
         }
     }

@@ -6,12 +6,13 @@ mod time_series;
 mod validation;
 
 use lapsedb_mql::collation::Collation;
+use lapsedb_store::View;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::create_indexes;
 use crate::documents::look::find_collection;
-use crate::documents::make::make;
+use crate::documents::make::{make, make_in};
 use crate::documents::members::{Members, invalid};
 use crate::documents::namespace::Namespace;
 use crate::documents::views::{find_view, make_view};
@@ -52,6 +53,12 @@ pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) ->
         of: members,
     };
     if members.any("viewOn").is_some() || members.any("pipeline").is_some() {
+        if work.in_transaction() {
+            return Err(Fault::new(
+                code::NOT_SUPPORTED_IN_TRANSACTION,
+                format!("Cannot create view {namespace} in a multi-document transaction."),
+            ));
+        }
         return view(work, namespace, &members).await;
     }
     let options = options(namespace, &members)?;
@@ -60,7 +67,7 @@ pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) ->
     if find_view(&seen, namespace).is_some() {
         return taken(format!("A view already exists. NS: {namespace}"));
     }
-    if find_collection(&seen, namespace).is_some() || !make(&work.ctx, namespace, &options).await? {
+    if !new(work, &seen, namespace, &options).await? {
         return taken(format!("Collection {namespace} already exists."));
     }
     match time_series::ttl_index(&options) {
@@ -70,6 +77,20 @@ pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) ->
         }
         None => Ok(()),
     }
+}
+
+/// Makes a collection; in a transaction, for the transaction alone until it commits. Says whether it is new.
+async fn new(work: &Work, seen: &View, namespace: &Namespace, options: &Object) -> Result<bool> {
+    let Some(transaction) = work.transaction() else {
+        let there = find_collection(seen, namespace).is_some();
+        return Ok(!there && make(&work.ctx, namespace, options).await?);
+    };
+    let view = transaction.view.as_ref();
+    if view.is_some_and(|view| work.collection(view, namespace).is_some()) {
+        return Ok(false);
+    }
+    make_in(&work.ctx, transaction, namespace, options).await?;
+    Ok(true)
 }
 
 async fn view(work: &mut Work, namespace: &Namespace, members: &Members<'_>) -> Result<()> {

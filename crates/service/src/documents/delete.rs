@@ -65,10 +65,11 @@ async fn one(
     let language = statement.terms.language(work, namespace).await?;
     let filter = language.filter(&statement.filter)?;
     if statement.many && work.is_retryable() {
-        return Err(not_retryable("delete with limit: 0"));
+        return Err(not_retryable("limit=0"));
     }
     let mut walk: Option<Walk> = None;
     let mut tries = Tries::default();
+    let mut all = 0;
     while !walk.as_ref().is_some_and(Walk::ended) {
         work.in_time()?;
         let look = Look::fresh(work, namespace).await?;
@@ -78,7 +79,7 @@ async fn one(
         let retry = work.retry_in(&look.view).await?;
         let number = retry.as_ref().map(|retry| retry.statement(index));
         if let (Some(retry), Some(number)) = (&retry, number)
-            && let Some(done) = retry.executed(number)
+            && let Some(done) = retry.executed(&look.view, number).await?
         {
             wrote.n += done
                 .get("n")
@@ -93,7 +94,11 @@ async fn one(
         };
         let mut writing = Writing::on(&look, &collection, namespace).await?;
         let many = statement.many;
-        let deleted = stretch(work, &look, (&filter, many), &mut way, &mut writing).await?;
+        let (deleted, failed) =
+            stretch(work, &look, (&filter, many), &mut way, &mut writing).await?;
+        if let (Some(fault), true) = (&failed, work.in_transaction()) {
+            return Err(fault.clone());
+        }
         let charge = writing.charge();
         let executed: Vec<_> = number
             .map(|number| (number, Object::new()))
@@ -101,43 +106,52 @@ async fn one(
             .collect();
         if writing.commit(work, retry.as_ref(), &executed).await? {
             look.spend(&work.ctx, charge);
-            wrote.n += deleted;
+            all += deleted;
+            if let Some(fault) = failed {
+                // What was deleted before it stays so, but a statement that fails counts nothing, as in MongoDB.
+                return Err(fault);
+            }
             if deleted > 0 && !many {
-                return Ok(());
+                break;
             }
             walk = Some(way);
         } else {
             // The same stretch again, as it is now.
-            tries.again()?;
+            tries.again().await?;
         }
     }
+    wrote.n += all;
     Ok(())
 }
 
-/// Deletes what matches in the next stretch.
+/// Deletes what matches in the next stretch. A document that the filter cannot judge ends it.
 async fn stretch(
     work: &Work,
     look: &Look<'_>,
     (filter, many): (&Filter, bool),
     walk: &mut Walk,
     writing: &mut Writing<'_>,
-) -> Result<u64> {
+) -> Result<(u64, Option<Fault>)> {
     let mut deleted = 0;
     while !walk.ended() && deleted < CHUNK_DOCUMENTS as u64 {
         work.in_time()?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
             let document = row.document()?;
-            if filter.matches(&document)? {
+            let matches = match filter.matches(&document) {
+                Ok(matches) => matches,
+                Err(error) => return Ok((deleted, Some(error.into()))),
+            };
+            if matches {
                 let id = DocumentId::of_document(&document);
                 writing.delete(&id, row.body.len()).await?;
                 deleted += 1;
                 if !many {
-                    return Ok(deleted);
+                    return Ok((deleted, None));
                 }
             }
         }
     }
-    Ok(deleted)
+    Ok((deleted, None))
 }
 
 /// The answer to a statement that may touch many documents and yet is to be retried.

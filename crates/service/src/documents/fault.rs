@@ -7,7 +7,7 @@ use lapsedb_mql::MqlError;
 use lapsedb_store::StoreError;
 use lapsedb_value::Object;
 
-use crate::error::Error;
+use crate::error::{Error, Kind};
 
 /// A failure.
 #[derive(Clone, Debug)]
@@ -46,6 +46,19 @@ impl Fault {
             code,
             message: message.into(),
             info,
+        }
+    }
+
+    /// Not a failure yet: the store has changed, and the statement is to be decided anew.
+    pub(crate) fn again() -> Fault {
+        Fault::Other(crate::service::always_slower())
+    }
+
+    /// Whether the statement is to be decided anew.
+    pub(crate) fn is_again(&self) -> bool {
+        match self {
+            Fault::Said { .. } => false,
+            Fault::Other(error) => matches!(error.kind, Kind::RetryWith),
         }
     }
 
@@ -110,6 +123,7 @@ pub mod code {
     pub const INVALID_NAMESPACE: i32 = 73;
     pub const INDEX_OPTIONS_CONFLICT: i32 = 85;
     pub const INDEX_KEY_SPECS_CONFLICT: i32 = 86;
+    pub const LOCK_TIMEOUT: i32 = 24;
     pub const WRITE_CONFLICT: i32 = 112;
     pub const COMMAND_NOT_SUPPORTED: i32 = 115;
     pub const CONFLICTING_OPERATION_IN_PROGRESS: i32 = 117;
@@ -119,7 +133,13 @@ pub mod code {
     pub const OPTION_NOT_SUPPORTED_ON_VIEW: i32 = 167;
     pub const INVALID_PIPELINE_OPERATOR: i32 = 168;
     pub const CANNOT_INDEX_PARALLEL_ARRAYS: i32 = 171;
+    pub const COMMAND_FAILED: i32 = 125;
+    pub const INCOMPLETE_TRANSACTION_HISTORY: i32 = 217;
     pub const TRANSACTION_TOO_OLD: i32 = 225;
+    pub const SNAPSHOT_TOO_OLD: i32 = 239;
+    pub const SNAPSHOT_UNAVAILABLE: i32 = 246;
+    pub const TRANSACTION_TOO_LARGE: i32 = 257;
+    pub const TOO_MANY_SESSIONS: i32 = 261;
     pub const NO_SUCH_TRANSACTION: i32 = 251;
     pub const TRANSACTION_COMMITTED: i32 = 256;
     pub const NOT_SUPPORTED_IN_TRANSACTION: i32 = 263;

@@ -4,7 +4,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::{DocumentId, ID};
-use crate::documents::language::{Filter, Language, Match, Sort, Terms};
+use crate::documents::language::{Filter, Language, Match, Projection, Sort, Terms};
 use crate::documents::look::{Look, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::documents::update::{Change, replace};
@@ -13,6 +13,9 @@ use crate::documents::writing::{Tries, Writing};
 
 /// Documents looked at between two looks at the clock.
 const STEP_ROWS: usize = 256;
+
+/// Code of a statement that is sent again as another.
+const INCOMPATIBLE_RETRY: i32 = 40_606;
 
 /// What to do to one document.
 #[derive(Clone, Debug)]
@@ -97,31 +100,40 @@ pub async fn find_and_modify(
         let retry = work.retry_in(&look.view).await?;
         let number = retry.as_ref().map(|retry| retry.statement(0));
         if let (Some(retry), Some(number)) = (&retry, number)
-            && let Some(done) = retry.executed(number)
+            && let Some(done) = retry.executed(&look.view, number).await?
         {
-            return Ok(repeated(done, number));
+            return repeated(&done, number, asked.change.is_none());
         }
         let mut writing = Writing::on(&look, &collection, namespace).await?;
-        let mut modified = attempt(work, &look, (asked, &plan, namespace), &mut writing).await?;
-        if let (Some(projection), Some(document)) = (
-            &projection,
-            modified.value.take_if(|_| projection.is_some()),
-        ) {
-            let found = plan.filter.match_with_position(&document)?;
-            let found = found.unwrap_or_default();
-            modified.value = Some(projection.apply(document, found, None)?);
+        let modified = attempt(work, &look, (asked, &plan, namespace), &mut writing).await;
+        let mut modified = match modified {
+            Err(fault) if fault.is_again() => {
+                tries.again().await?;
+                continue;
+            }
+            modified => modified?,
+        };
+        if let Some(projection) = &projection {
+            project(&plan, projection, &mut modified)?;
         }
         let charge = writing.charge();
-        let executed: Vec<_> = number
-            .map(|number| (number, noted(&modified)))
-            .into_iter()
-            .collect();
+        let executed = Vec::from_iter(number.map(|number| (number, noted(&modified))));
         if writing.commit(work, retry.as_ref(), &executed).await? {
             look.spend(&work.ctx, charge);
             return Ok(modified);
         }
-        tries.again()?;
+        tries.again().await?;
     }
+}
+
+/// Leaves of the document what is asked for.
+fn project(plan: &Plan, projection: &Projection, modified: &mut Modified) -> Result<()> {
+    if let Some(document) = modified.value.take() {
+        let found = plan.filter.match_with_position(&document)?;
+        let found = found.unwrap_or_default();
+        modified.value = Some(projection.apply(document, found, None)?);
+    }
+    Ok(())
 }
 
 async fn attempt(
@@ -221,8 +233,15 @@ fn noted(modified: &Modified) -> Object {
     noted
 }
 
-fn repeated(done: &Object, statement: i32) -> Modified {
-    Modified {
+/// Answers as it was answered before.
+fn repeated(done: &Object, statement: i32, deletes: bool) -> Result<Modified> {
+    if deletes == done.contains_key("x") {
+        return Err(Fault::new(
+            INCOMPATIBLE_RETRY,
+            "findAndModify retry request is not compatible with the previous write of this statement: one deletes, the other updates",
+        ));
+    }
+    Ok(Modified {
         value: done.get("v").and_then(Value::as_object).cloned(),
         n: done
             .get("n")
@@ -231,7 +250,7 @@ fn repeated(done: &Object, statement: i32) -> Modified {
         updated_existing: done.get("x").and_then(Value::as_bool),
         upserted: done.get("u").cloned(),
         retried: Some(statement),
-    }
+    })
 }
 
 /// The answer to members that exclude each other.

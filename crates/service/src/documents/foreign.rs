@@ -9,7 +9,7 @@ use crate::documents::aggregate::start;
 use crate::documents::choose::Hint;
 use crate::documents::fault::Fault;
 use crate::documents::language::{Language, Terms};
-use crate::documents::look::{Look, Seen, find_collection};
+use crate::documents::look::{Look, Seen};
 use crate::documents::namespace::Namespace;
 use crate::documents::views::{self, Resolved};
 use crate::documents::walk::{Source, Walk};
@@ -79,8 +79,9 @@ impl<'a> Others<'a> {
     fn look_at(&self, namespace: &Namespace) -> Look<'_> {
         let transaction = self.work.transaction();
         Look {
+            work: self.work,
             view: Seen::Shared(&self.look.view),
-            collection: find_collection(&self.look.view, namespace),
+            collection: self.work.collection(&self.look.view, namespace),
             overlay: transaction.and_then(|transaction| transaction.overlay(namespace)),
             bypass: false,
         }

@@ -114,10 +114,22 @@ async fn write_chunk(
             work.make(namespace).await?;
             continue;
         };
-        let done = attempt(work, &look, &collection, (namespace, &chunk, ordered)).await?;
-        let Some(done) = done else {
-            tries.again()?;
-            continue;
+        let done = attempt(work, &look, &collection, (namespace, &chunk, ordered)).await;
+        let done = match done {
+            Ok(Some(done)) => done,
+            Ok(None) => {
+                drop(look);
+                work.in_time()?;
+                tries.again().await?;
+                continue;
+            }
+            Err(fault) if fault.is_again() => {
+                drop(look);
+                work.in_time()?;
+                tries.again().await?;
+                continue;
+            }
+            Err(fault) => return Err(fault),
         };
         wrote.n += done.n;
         wrote.faults.extend(done.faults);
@@ -140,7 +152,7 @@ async fn attempt(
     for (index, document) in chunk {
         if let Some(retry) = &retry {
             let statement = retry.statement(*index);
-            if retry.executed(statement).is_some() {
+            if retry.is_executed(statement) {
                 wrote.n += 1;
                 wrote.retried.push(statement);
                 continue;

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use lapsedb_store::catalog::UNMADE;
 use lapsedb_store::{Collection, View};
 
 use crate::ctx::Ctx;
@@ -33,6 +34,7 @@ impl Deref for Seen<'_> {
 
 /// A view and a collection in it, if it is there.
 pub(crate) struct Look<'a> {
+    pub(crate) work: &'a Work,
     pub(crate) view: Seen<'a>,
     pub(crate) collection: Option<Arc<Collection>>,
     pub(crate) overlay: Option<Arc<Overlay>>,
@@ -70,6 +72,38 @@ pub(crate) fn not_foreign(view: &View, namespace: &Namespace) -> Result<()> {
     }
 }
 
+/// Refuses to read an older state of a collection that is dropped, or whose documents now end otherwise: what is dropped is
+/// gone from every state, and what is dead now may not be shown by one that does not know it.
+///
+/// # Errors
+/// When that has changed since the view was taken.
+async fn as_before(work: &Work, collection: &Collection) -> Result<()> {
+    let older = work.kept().is_some() || work.in_transaction();
+    if !older || collection.version == UNMADE {
+        return Ok(());
+    }
+    let fresh = work.ctx.view().await?;
+    let same = |now: &Arc<Collection>| {
+        now.version == collection.version
+            || (now.policy == collection.policy
+                && now.indexes.date_rules() == collection.indexes.date_rules())
+    };
+    if fresh
+        .catalog()
+        .collection_numbered(collection.cid)
+        .is_some_and(same)
+    {
+        return Ok(());
+    }
+    Err(Fault::new(
+        code::SNAPSHOT_UNAVAILABLE,
+        format!(
+            "Unable to read from a snapshot due to pending collection catalog changes; please retry the operation. The collection '{}' was dropped, or how long its documents live has changed, since the snapshot",
+            collection.id
+        ),
+    ))
+}
+
 impl<'a> Look<'a> {
     /// The transaction's view, or a fresh one.
     ///
@@ -86,14 +120,22 @@ impl<'a> Look<'a> {
                     ));
                 }
             },
-            None => (Seen::Own(work.ctx.view().await?), None),
+            None => match work.kept() {
+                Some(kept) => {
+                    let now = work.ctx.service().clock().now();
+                    (Seen::Own(kept.view.again(now)), None)
+                }
+                None => (Seen::Own(work.ctx.view().await?), None),
+            },
         };
         work.ctx.service().documents_state().seen(view.lsn());
-        let collection = find_collection(&view, namespace);
-        if collection.is_none() {
-            views::refuse(&view, namespace)?;
+        let collection = work.collection(&view, namespace);
+        match &collection {
+            Some(collection) => as_before(work, collection).await?,
+            None => views::refuse(&view, namespace)?,
         }
         let look = Look {
+            work,
             view,
             collection,
             overlay,

@@ -1,10 +1,13 @@
 //! Makes a collection, and its database with it.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use lapsedb_record::{Policy, Setting};
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::CHILD_OF_DATABASE_MAX;
-use lapsedb_store::{CollectionId, History, MetaChange, View};
+use lapsedb_store::{Collection, CollectionId, History, MetaChange, View};
 use lapsedb_value::{Object, Value};
 
 use crate::attempts::{Attempts, Numbers};
@@ -15,6 +18,7 @@ use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::error::{Error, Kind};
 use crate::limits::{COLLECTIONS_MAX, DATABASES_MAX};
+use crate::sessions::{Transaction, write_conflict};
 
 /// Makes a collection with options as the client gave them; says whether it is new.
 ///
@@ -39,14 +43,22 @@ pub async fn make(ctx: &Ctx, namespace: &Namespace, options: &Object) -> Result<
 }
 
 fn plan(view: &View, namespace: &Namespace, options: &Object, watched: bool) -> Result<MetaChange> {
-    let catalog = view.catalog();
-    if catalog.all_collections().len() >= COLLECTIONS_MAX {
-        return Err(too_many(COLLECTIONS_MAX, "collections"));
-    }
     let mut change = MetaChange::default();
-    let mut numbers = Numbers::of(view);
-    let database = database_for(view, &namespace.database, &mut change, &mut numbers)?;
-    let cid = CollectionId(numbers.take(CHILD_OF_DATABASE_MAX)?);
+    let mut places = Places::of(view)?;
+    let (database, cid) = places.next(&mut change, namespace)?;
+    let body = body(namespace, options, watched, (database, cid))?;
+    change.put(keys::meta_numbered(MetaKind::Collection, cid.0), body);
+    places.numbers.write(&mut change);
+    Ok(change)
+}
+
+/// What the record of a new collection says.
+fn body(
+    namespace: &Namespace,
+    options: &Object,
+    watched: bool,
+    (database, cid): (u32, CollectionId),
+) -> Result<Object> {
     let document = definition(&namespace.collection)?;
     let body = CollectionBody {
         cid,
@@ -62,12 +74,121 @@ fn plan(view: &View, namespace: &Namespace, options: &Object, watched: bool) -> 
         mongo: Some(&kept(options)),
         indexes: None,
     };
-    change.put(
-        keys::meta_numbered(MetaKind::Collection, cid.0),
-        body.into_object(),
-    );
-    numbers.write(&mut change);
-    Ok(change)
+    Ok(body.into_object())
+}
+
+/// Numbers for new collections, and for the databases they need.
+struct Places<'a> {
+    view: &'a View,
+    numbers: Numbers,
+    databases: HashMap<String, u32>,
+    collections: usize,
+}
+
+impl<'a> Places<'a> {
+    fn of(view: &'a View) -> Result<Places<'a>> {
+        Ok(Places {
+            view,
+            numbers: Numbers::of(view),
+            databases: HashMap::new(),
+            collections: view.catalog().all_collections().len(),
+        })
+    }
+
+    /// The place of one more collection.
+    fn next(
+        &mut self,
+        change: &mut MetaChange,
+        namespace: &Namespace,
+    ) -> Result<(u32, CollectionId)> {
+        if self.collections >= COLLECTIONS_MAX {
+            return Err(too_many(COLLECTIONS_MAX, "collections"));
+        }
+        self.collections += 1;
+        let name = &namespace.database;
+        let database = match self.databases.get(name) {
+            Some(number) => *number,
+            None => database_for(self.view, name, change, &mut self.numbers)?,
+        };
+        self.databases.insert(name.clone(), database);
+        let cid = CollectionId(self.numbers.take(CHILD_OF_DATABASE_MAX)?);
+        Ok((database, cid))
+    }
+}
+
+/// Makes a collection that only its transaction sees until that commits.
+///
+/// # Errors
+/// When another has made it since the transaction began, its name is taken by the other door, or who asks may not.
+pub(crate) async fn make_in(
+    ctx: &Ctx,
+    transaction: &Transaction,
+    namespace: &Namespace,
+    options: &Object,
+) -> Result<Arc<Collection>> {
+    ctx.who.may_administer()?;
+    check_system(namespace)?;
+    let view = ctx.view().await?;
+    not_foreign(&view, namespace)?;
+    if find_collection(&view, namespace).is_some() {
+        return Err(write_conflict());
+    }
+    check_case(&view, &namespace.database).or_else(|fault| {
+        let known = view.catalog().database(&namespace.database);
+        known.map(|_| ()).ok_or(fault)
+    })?;
+    // Its real number is known at the commit; until then one from the far end keeps it apart from all others.
+    let behind = u32::try_from(transaction.all_made().len()).unwrap_or(0);
+    let place = (u32::MAX, CollectionId(u32::MAX - behind));
+    let body = body(namespace, options, false, place)?;
+    let collection = Arc::new(ctx.service().store().unmade(body)?);
+    transaction.make(namespace, Arc::clone(&collection));
+    Ok(collection)
+}
+
+/// The collections that a transaction makes, with their real numbers.
+pub(crate) struct Planned {
+    pub(crate) change: MetaChange,
+    pub(crate) collections: HashMap<Namespace, Arc<Collection>>,
+}
+
+/// Plans the collections that a transaction makes, as the newest view has the catalog.
+///
+/// # Errors
+/// When one of them was made by another meanwhile, or there are too many.
+pub(crate) fn plan_made(
+    ctx: &Ctx,
+    view: &View,
+    made: &[(Namespace, Arc<Collection>)],
+) -> Result<Planned> {
+    let mut change = MetaChange::default();
+    let mut places = Places::of(view)?;
+    let mut collections = HashMap::with_capacity(made.len());
+    for (namespace, own) in made {
+        if find_collection(view, namespace).is_some() {
+            return Err(write_conflict());
+        }
+        not_foreign(view, namespace)?;
+        let (database, cid) = places.next(&mut change, namespace)?;
+        let body = CollectionBody {
+            cid,
+            database,
+            history: History {
+                kept: ctx.service().documents_state().is_watched(namespace),
+                ..own.history.clone()
+            },
+            ..own.body()
+        };
+        let body = body.into_object();
+        let collection = ctx.service().store().unmade(body.clone())?;
+        change.put(keys::meta_numbered(MetaKind::Collection, cid.0), body);
+        collections.insert(namespace.clone(), Arc::new(collection));
+    }
+    places.numbers.write(&mut change);
+    Ok(Planned {
+        change,
+        collections,
+    })
 }
 
 /// The number of a database, which is made if it is not there.

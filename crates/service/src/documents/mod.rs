@@ -43,7 +43,7 @@ mod update;
 mod views;
 mod walk;
 pub(crate) mod work;
-mod writing;
+pub(crate) mod writing;
 
 pub use aggregate::{Aggregate, aggregate};
 pub use choose::Hint;

@@ -92,16 +92,26 @@ pub(crate) async fn merge(
                 continue;
             };
             let mut writing = Writing::on(&look, &collection, &target).await?;
+            let mut done = Ok(());
             for document in chunk {
                 let document = prepare::prepare(document.clone(), now, work.stamp())?;
-                one(&own, &look, (plan, language), &mut writing, document).await?;
+                done = one(&own, &look, (plan, language), &mut writing, document).await;
+                if done.is_err() {
+                    break;
+                }
             }
             let charge = writing.charge();
-            if writing.commit(&own, None, &[]).await? {
-                look.spend(&own.ctx, charge);
-                break;
+            match done {
+                Err(fault) if fault.is_again() => {}
+                done => {
+                    done?;
+                    if writing.commit(&own, None, &[]).await? {
+                        look.spend(&own.ctx, charge);
+                        break;
+                    }
+                }
             }
-            tries.again()?;
+            tries.again().await?;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::cursors::Cursors;
 use crate::documents::dateless::Dateless;
 use crate::documents::namespace::Namespace;
 use crate::documents::ttl_monitor::TtlMonitor;
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, Snapshots};
 
 /// The memory of the verbs on documents.
 pub struct State {
@@ -21,6 +21,8 @@ pub struct State {
     pub(crate) sessions: Sessions,
     /// TTL indexes that found no date.
     pub(crate) dateless: Dateless,
+    /// States of the store that clients read more than once.
+    pub(crate) snapshots: Snapshots,
     /// Databases and collections that keep their versions from the start, because somebody watches; the empty name means all.
     watched: parking_lot::Mutex<HashSet<String>>,
     newest: AtomicU64,
@@ -38,6 +40,7 @@ impl Default for State {
             sessions: Sessions::default(),
             dateless: Dateless::default(),
             ttl_monitor: TtlMonitor::default(),
+            snapshots: Snapshots::default(),
             watched: parking_lot::Mutex::default(),
             newest: AtomicU64::default(),
             random: Env::new(0, seed),
@@ -80,15 +83,22 @@ impl State {
         watched.contains(&namespace.database) || watched.contains(&name) || watched.contains("")
     }
 
-    /// Forgets sessions; their transactions have never happened.
-    pub fn forget_sessions(&self, ids: &[crate::sessions::SessionId]) {
-        self.sessions.forget(ids);
+    /// How long a transaction may last, in seconds.
+    #[must_use]
+    pub fn transaction_seconds(&self) -> u64 {
+        self.sessions.lifetime_secs()
+    }
+
+    /// Says how long a transaction may last, in seconds.
+    pub fn set_transaction_seconds(&self, secs: u64) {
+        self.sessions.set_lifetime_secs(secs);
     }
 
     /// Lets go of what was not used for too long.
-    pub(crate) fn sweep(&self) {
+    pub(crate) fn sweep(&self, now: Millis) {
         self.cursors.sweep();
-        self.sessions.sweep();
+        self.sessions.sweep(now);
+        self.snapshots.sweep(now);
     }
 
     /// How many cursors are open.

@@ -8,7 +8,7 @@ use crate::documents::delete::{CHUNK_DOCUMENTS, not_retryable};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{self, DocumentId, ID};
 use crate::documents::insert::batch_size;
-use crate::documents::language::{Filter, Language, Terms};
+use crate::documents::language::{Filter, Language, Match, Terms};
 use crate::documents::look::{Look, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::documents::object_id;
@@ -54,7 +54,7 @@ impl Change {
             ));
         }
         if self.many && work.is_retryable() {
-            return Err(not_retryable("update with multi: true"));
+            return Err(not_retryable("multi=true"));
         }
         Ok(Plan {
             language,
@@ -109,6 +109,8 @@ struct Stretch {
     matched: u64,
     modified: u64,
     upserted: Option<Value>,
+    /// Why it went no further.
+    failed: Option<Fault>,
 }
 
 async fn one(
@@ -120,7 +122,7 @@ async fn one(
     let plan = statement.plan(work, namespace).await?;
     let mut walk: Option<Walk> = None;
     let mut tries = Tries::default();
-    let mut matched = 0;
+    let mut all = Stretch::default();
     loop {
         work.in_time()?;
         let look = Look::fresh(work, namespace).await?;
@@ -136,9 +138,9 @@ async fn one(
         let retry = work.retry_in(&look.view).await?;
         let number = retry.as_ref().map(|retry| retry.statement(index));
         if let (Some(retry), Some(number)) = (&retry, number)
-            && let Some(done) = retry.executed(number)
+            && let Some(done) = retry.executed(&look.view, number).await?
         {
-            repeat(done, index, wrote);
+            repeat(&done, index, wrote);
             wrote.retried.push(number);
             return Ok(());
         }
@@ -148,33 +150,38 @@ async fn one(
         };
         let mut writing = Writing::on(&look, &collection, namespace).await?;
         let mut done = stretch(work, &look, (statement, &plan), &mut way, &mut writing).await?;
-        if statement.upsert && matched + done.matched == 0 && way.ended() {
-            let made = statement.made(&plan, work)?;
-            done.upserted = made.get(ID).cloned();
-            writing.insert(made).await?;
+        if let Some(fault) = done.failed.take_if(|_| work.in_transaction()) {
+            return Err(fault);
+        }
+        let none = all.matched + done.matched == 0 && done.failed.is_none();
+        if statement.upsert && none && way.ended() {
+            done = upsert(work, (statement, &plan), &mut writing).await?;
         }
         let charge = writing.charge();
-        let executed: Vec<_> = number
-            .map(|number| (number, noted(&done)))
-            .into_iter()
-            .collect();
-        if !writing.commit(work, retry.as_ref(), &executed).await? {
-            tries.again()?;
+        let executed = Vec::from_iter(number.map(|number| (number, noted(&done))));
+        let again = done.failed.as_ref().is_some_and(Fault::is_again);
+        if again || !writing.commit(work, retry.as_ref(), &executed).await? {
+            tries.again().await?;
             continue;
         }
         look.spend(&work.ctx, charge);
-        matched += done.matched;
-        wrote.n += done.matched + u64::from(done.upserted.is_some());
-        wrote.modified += done.modified;
-        wrote.upserted.extend(done.upserted.map(|id| (index, id)));
-        if way.ended() || (matched > 0 && !statement.many) {
+        all.matched += done.matched;
+        all.modified += done.modified;
+        if let Some(fault) = done.failed {
+            // What was changed before it stays changed, but a statement that fails counts nothing, as in MongoDB.
+            return Err(fault);
+        }
+        if way.ended() || (all.matched > 0 && !statement.many) {
+            wrote.n += all.matched + u64::from(done.upserted.is_some());
+            wrote.modified += all.modified;
+            wrote.upserted.extend(done.upserted.map(|id| (index, id)));
             return Ok(());
         }
         walk = Some(way);
     }
 }
 
-/// Updates what matches in the next stretch.
+/// Updates what matches in the next stretch. A document that cannot be updated ends it; those before it are updated.
 async fn stretch(
     work: &Work,
     look: &Look<'_>,
@@ -187,21 +194,61 @@ async fn stretch(
         work.in_time()?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
             let document = row.document()?;
-            let Some(found) = plan.filter.match_with_position(&document)? else {
-                continue;
+            let found = match plan.filter.match_with_position(&document) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(error) => {
+                    done.failed = Some(error.into());
+                    return Ok(done);
+                }
             };
-            done.matched += 1;
-            let updated = plan.update.apply(&document, found)?;
-            if updated.modified {
-                replace(writing, &document, updated.document).await?;
-                done.modified += 1;
+            match one_document(plan, found, &document, writing).await {
+                Ok(modified) => {
+                    done.matched += 1;
+                    done.modified += u64::from(modified);
+                }
+                Err(fault @ Fault::Said { .. }) => done.failed = Some(fault),
+                Err(fault) if fault.is_again() => done.failed = Some(fault),
+                Err(fault) => return Err(fault),
             }
-            if !statement.many {
+            if !statement.many || done.failed.is_some() {
                 return Ok(done);
             }
         }
     }
     Ok(done)
+}
+
+/// Makes the document that none was found for.
+async fn upsert(
+    work: &Work,
+    (statement, plan): (&Change, &Plan),
+    writing: &mut Writing<'_>,
+) -> Result<Stretch> {
+    let made = statement.made(plan, work)?;
+    let mut done = Stretch {
+        upserted: made.get(ID).cloned(),
+        ..Stretch::default()
+    };
+    match writing.insert(made).await {
+        Err(fault) if fault.is_again() => done.failed = Some(fault),
+        inserted => inserted?,
+    }
+    Ok(done)
+}
+
+/// Updates a document that matches; says whether it has changed.
+async fn one_document(
+    plan: &Plan,
+    found: Match,
+    document: &Object,
+    writing: &mut Writing<'_>,
+) -> Result<bool> {
+    let updated = plan.update.apply(document, found)?;
+    if updated.modified {
+        replace(writing, document, updated.document).await?;
+    }
+    Ok(updated.modified)
 }
 
 /// Puts a changed document in the place of the old one.

@@ -1,18 +1,22 @@
 //! One command under way: who asks, until when, within which session.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use lapsedb_record::Clock;
+use lapsedb_store::Collection;
 use lapsedb_value::{Object, Value};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::make::make;
+use crate::documents::look::find_collection;
+use crate::documents::make::{make, make_in};
 use crate::documents::namespace::Namespace;
 use crate::documents::writing::Wrote;
 use crate::error::Kind;
-use crate::sessions::{Retry, Session, SessionId, Transaction, write_conflict};
+use crate::sessions::{Kept, Retry, Session, SessionId, Transaction};
 
 /// Where a command stands in its session.
 pub(crate) enum Place {
@@ -35,6 +39,8 @@ pub struct Work {
     limit: Option<Duration>,
     place: Place,
     bypass: bool,
+    kept: Option<Kept>,
+    session: Option<SessionId>,
 }
 
 impl Work {
@@ -47,6 +53,8 @@ impl Work {
             limit: None,
             place: Place::Alone,
             bypass: false,
+            kept: None,
+            session: None,
         }
     }
 
@@ -60,6 +68,39 @@ impl Work {
     /// Whether what it writes is held to no validator.
     pub(crate) const fn bypasses_validation(&self) -> bool {
         self.bypass
+    }
+
+    /// The same, reading a state of the store that is kept.
+    pub(crate) fn reading(mut self, kept: Option<Kept>) -> Work {
+        self.kept = kept;
+        self
+    }
+
+    /// From now on it reads what another command has read.
+    pub(crate) fn read_as(&mut self, kept: Option<Kept>) {
+        self.kept = kept;
+    }
+
+    /// The same in a session of which it needs nothing.
+    pub(crate) fn of(mut self, session: Option<SessionId>) -> Work {
+        self.session = session;
+        self
+    }
+
+    /// The state of the store that it reads, if it is not the newest.
+    pub(crate) const fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
+    }
+
+    /// The time stamp of the state that it reads, if others may come back to it.
+    #[must_use]
+    pub fn read_stamp(&self) -> Option<u64> {
+        self.kept.as_ref().map(|kept| kept.stamp)
+    }
+
+    /// Until when it has time.
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 
     /// The same at its place in a session.
@@ -99,12 +140,22 @@ impl Work {
         }
     }
 
-    /// The session whose transaction it belongs to.
-    pub(crate) const fn session(&self) -> Option<&SessionId> {
+    /// The session it belongs to, and the number of its transaction, if it is in one.
+    pub(crate) fn owner(&self) -> Option<(SessionId, Option<i64>)> {
         match &self.place {
-            Place::Transaction(id, _) => Some(id),
-            Place::Alone | Place::Retryable { .. } => None,
+            Place::Transaction(id, session) => Some((id.clone(), Some(session.number))),
+            Place::Alone | Place::Retryable { .. } => Some((self.session.clone()?, None)),
         }
+    }
+
+    /// A collection as it sees it: also one that its own transaction makes.
+    pub(crate) fn collection(
+        &self,
+        view: &lapsedb_store::View,
+        namespace: &Namespace,
+    ) -> Option<Arc<Collection>> {
+        let made = |transaction: &Transaction| transaction.made(namespace);
+        find_collection(view, namespace).or_else(|| self.transaction().and_then(made))
     }
 
     /// What the session has done, as a view has it, if this is a retryable write.
@@ -120,24 +171,14 @@ impl Work {
         matches!(self.place, Place::Retryable { .. })
     }
 
-    /// Makes a collection that a write needs.
+    /// Makes a collection that a write needs; in a transaction, for the transaction alone until it commits.
     pub(crate) async fn make(&mut self, namespace: &Namespace) -> Result<()> {
-        if self
-            .transaction()
-            .is_some_and(|transaction| transaction.begun)
-        {
-            // Its view is older than the collection: the whole transaction must see it from its beginning.
-            make(&self.ctx, namespace, &Object::new()).await?;
-            return Err(write_conflict());
-        }
-        let made = make(&self.ctx, namespace, &Object::new()).await?;
-        let view = self.ctx.view().await?;
-        if let Place::Transaction(_, session) = &mut self.place
-            && let Some(transaction) = &mut session.transaction
-        {
-            transaction.view = Some(view);
-            if made {
-                transaction.made.push(namespace.clone());
+        match self.transaction() {
+            Some(transaction) => {
+                make_in(&self.ctx, transaction, namespace, &Object::new()).await?;
+            }
+            None => {
+                make(&self.ctx, namespace, &Object::new()).await?;
             }
         }
         Ok(())
@@ -170,7 +211,7 @@ impl Work {
     /// As the command did; a conflict in a transaction says that the whole of it may be tried again.
     pub async fn end<T>(self, result: Result<T>) -> Result<T> {
         let failed = result.is_err();
-        let in_transaction = self.settle(failed).await;
+        let in_transaction = self.settle(failed);
         match result {
             Err(fault) if in_transaction => Err(transient(fault)),
             result => result,
@@ -186,7 +227,7 @@ impl Work {
             Ok(wrote) => !wrote.faults.is_empty(),
             Err(_) => true,
         };
-        if !self.settle(failed).await {
+        if !self.settle(failed) {
             return result;
         }
         match result {
@@ -203,23 +244,15 @@ impl Work {
     }
 
     /// Says whether it was in a transaction.
-    async fn settle(self, failed: bool) -> bool {
-        let Place::Transaction(id, mut session) = self.place else {
+    fn settle(self, failed: bool) -> bool {
+        let Place::Transaction(_, mut session) = self.place else {
             return false;
         };
-        let Some(transaction) = &mut session.transaction else {
-            return true;
-        };
-        transaction.begun = true;
-        transaction.used = Clock::monotonic();
-        if failed {
+        let killed = session.doomed.swap(false, Ordering::SeqCst);
+        if let Some(transaction) = &mut session.transaction
+            && (failed || killed)
+        {
             transaction.abort();
-            let made = std::mem::take(&mut transaction.made);
-            self.ctx.service().documents_state().sessions.release(&id);
-            drop(session);
-            if let Err(fault) = crate::sessions::unmake(&self.ctx, &made).await {
-                tracing::warn!(?fault, "a collection that a transaction has made stays");
-            }
         }
         true
     }
@@ -228,7 +261,12 @@ impl Work {
 fn is_conflict(fault: &Fault) -> bool {
     match fault {
         Fault::Said { code, .. } => {
-            [code::WRITE_CONFLICT, code::NO_SUCH_TRANSACTION].contains(code)
+            let codes = [
+                code::WRITE_CONFLICT,
+                code::SNAPSHOT_UNAVAILABLE,
+                code::NO_SUCH_TRANSACTION,
+            ];
+            codes.contains(code)
         }
         Fault::Other(error) => matches!(error.kind, Kind::RetryWith | Kind::Unavailable),
     }

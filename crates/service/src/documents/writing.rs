@@ -1,8 +1,10 @@
 //! Writes of one command: put together in one transaction of the store, committed, or begun anew.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use lapsedb_record::{ItemTtl, Mark};
+use lapsedb_record::{Clock, ItemTtl, Mark};
 use lapsedb_store::{Collection, Duplicate, Refused, StoreError, Txn, Unindexable, View, Written};
 use lapsedb_value::{Object, Value};
 
@@ -14,8 +16,7 @@ use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::rules::Rules;
 use crate::documents::work::Work;
-use crate::service::always_slower;
-use crate::sessions::{Change, Overlay, Retry, changed_since, write_conflict};
+use crate::sessions::{Change, Overlay, Retry, write_conflict};
 
 /// What a command's writes have done.
 #[derive(Clone, Debug, Default)]
@@ -44,11 +45,15 @@ pub struct WriteFault {
 /// A transaction of the store with documents in it.
 pub(crate) struct Writing<'a> {
     txn: Txn<'a>,
-    view: &'a View,
     namespace: &'a Namespace,
     charge: f64,
     changes: Vec<Change>,
     rules: Option<Rules>,
+    /// The statement it is for; none at the commit of a transaction.
+    work: Option<&'a Work>,
+    /// What the statement's transaction has changed before, and which of it was done again here.
+    overlay: Option<Arc<Overlay>>,
+    replayed: HashSet<DocumentId>,
 }
 
 impl<'a> Writing<'a> {
@@ -59,11 +64,13 @@ impl<'a> Writing<'a> {
     ) -> Writing<'a> {
         Writing {
             txn: Txn::new(view, collection),
-            view,
             namespace,
             charge: 0.0,
             changes: Vec::new(),
             rules: None,
+            work: None,
+            overlay: None,
+            replayed: HashSet::new(),
         }
     }
 
@@ -75,23 +82,48 @@ impl<'a> Writing<'a> {
     ) -> Result<Writing<'a>> {
         let mut writing = Writing::new(&look.view, collection, namespace);
         writing.rules = Rules::of(collection, look.view.now(), look.bypass)?;
-        if let Some(overlay) = &look.overlay {
-            writing.replay(overlay).await?;
+        writing.work = Some(look.work);
+        writing.txn.wait_until(look.work.deadline());
+        match &look.overlay {
+            // Which documents have taken or given up unique values is known only once all is done again.
+            Some(overlay) if collection.indexes.all().iter().any(|index| index.unique) => {
+                writing.replay(overlay).await?;
+            }
+            overlay => writing.overlay.clone_from(overlay),
         }
         Ok(writing)
+    }
+
+    /// Does again what the transaction has done to one document.
+    async fn catch_up(&mut self, id: &DocumentId) -> Result<()> {
+        let Some(overlay) = &self.overlay else {
+            return Ok(());
+        };
+        match overlay.of(id) {
+            Some(change) if self.replayed.insert(id.clone()) => {
+                let change = change.clone();
+                self.repeat(&change).await
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Does again what a transaction has done.
     pub(crate) async fn replay(&mut self, overlay: &Overlay) -> Result<()> {
         for change in overlay.changes() {
-            match &change.document {
-                Some(document) => {
-                    self.put(&change.id, Arc::clone(document)).await?;
-                }
-                None => {
-                    let key = change.id.key(self.txn.collection());
-                    self.txn.delete(&key, change.id.partition()).await?;
-                }
+            self.repeat(change).await?;
+        }
+        Ok(())
+    }
+
+    async fn repeat(&mut self, change: &Change) -> Result<()> {
+        match &change.document {
+            Some(document) => {
+                self.put(&change.id, Arc::clone(document)).await?;
+            }
+            None => {
+                let key = change.id.key(self.txn.collection());
+                self.txn.delete(&key, change.id.partition()).await?;
             }
         }
         Ok(())
@@ -109,6 +141,7 @@ impl<'a> Writing<'a> {
 
     /// The document at an address.
     pub(crate) async fn get(&mut self, id: &DocumentId) -> Result<Option<Object>> {
+        self.catch_up(id).await?;
         let key = id.key(self.txn.collection());
         let found = self.txn.get(&key, id.partition()).await?;
         Ok(found.map(|found| found.document))
@@ -119,7 +152,8 @@ impl<'a> Writing<'a> {
         let id = DocumentId::of_document(&document);
         self.check(None, &document)?;
         if self.get(&id).await?.is_some() {
-            return Err(taken(self.namespace, &document));
+            let fault = taken(self.namespace, &document);
+            return Err(self.disputed(fault).await);
         }
         let written = self.write(id, document, true).await?;
         self.charge += charge::insert(written.bytes, written.terms);
@@ -145,8 +179,14 @@ impl<'a> Writing<'a> {
     }
 
     async fn write(&mut self, id: DocumentId, document: Object, fresh: bool) -> Result<Written> {
+        self.catch_up(&id).await?;
         let document = Arc::new(document);
-        let written = self.put(&id, Arc::clone(&document)).await?;
+        let written = match self.put(&id, Arc::clone(&document)).await {
+            Err(fault) if fault.code() == Some(code::DUPLICATE_KEY) => {
+                return Err(self.disputed(fault).await);
+            }
+            put => put?,
+        };
         self.changes.push(Change {
             id,
             document: Some(document),
@@ -164,8 +204,30 @@ impl<'a> Writing<'a> {
         }
     }
 
+    /// A key that is taken may be about to become free, if an open transaction has claimed it: then the statement waits and
+    /// is decided anew, or conflicts, if it is in a transaction itself.
+    async fn disputed(&self, fault: Fault) -> Fault {
+        let Some(work) = self.work else {
+            return fault;
+        };
+        let claims = work.ctx.service().store().claims();
+        let own = work
+            .transaction()
+            .and_then(|transaction| transaction.claims.as_ref());
+        let touched = self.txn.touched();
+        if !claims.is_claimed(own, &touched) {
+            return fault;
+        }
+        if own.is_some() {
+            return write_conflict();
+        }
+        claims.settled(work.deadline(), &touched).await;
+        Fault::again()
+    }
+
     /// Removes a document that was seen.
     pub(crate) async fn delete(&mut self, id: &DocumentId, bytes: usize) -> Result<()> {
+        self.catch_up(id).await?;
         let key = id.key(self.txn.collection());
         self.txn.delete(&key, id.partition()).await?;
         self.charge += charge::delete(bytes);
@@ -188,29 +250,22 @@ impl<'a> Writing<'a> {
         if self.changes.is_empty() {
             return Ok(true);
         }
-        if let (Some(transaction), Some(session)) = (work.transaction(), work.session()) {
-            let collection = self.txn.collection();
-            not_capped(collection, self.namespace)?;
-            let keys: Vec<_> = self
-                .changes
-                .iter()
-                .map(|change| change.id.key(collection))
-                .collect();
-            if changed_since(&work.ctx, self.view, collection, &keys).await? {
+        if let Some(transaction) = work.transaction() {
+            not_capped(self.txn.collection(), self.namespace)?;
+            let claimed = match &transaction.claims {
+                Some(claims) => claims.claim(self.txn.written()).await,
+                None => false,
+            };
+            // What was committed since the transaction's snapshot is not its to overwrite.
+            if !claimed || !self.txn.still_holds(&work.ctx.view().await?).await? {
                 return Err(write_conflict());
             }
-            work.ctx
-                .service()
-                .documents_state()
-                .sessions
-                .claim(session, keys)?;
+            let (view, collection) = (self.txn.view(), self.txn.collection());
             for change in &mut self.changes {
-                let lives = |document: &Arc<Object>| {
-                    !ends_at_once(self.view, self.txn.collection(), document)
-                };
+                let lives = |document: &Arc<Object>| !ends_at_once(view, collection, document);
                 change.document = change.document.take().filter(lives);
             }
-            transaction.absorb(self.namespace, self.changes);
+            transaction.absorb(self.namespace, self.changes)?;
             return Ok(true);
         }
         if let Some(cap) = cap_of(self.txn.collection()) {
@@ -235,10 +290,7 @@ impl<'a> Writing<'a> {
                 }
                 Ok(true)
             }
-            Err(StoreError::Retry) => {
-                tokio::task::yield_now().await;
-                Ok(false)
-            }
+            Err(StoreError::Retry) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -321,15 +373,50 @@ pub(crate) fn duplicate(
     Fault::with(code::DUPLICATE_KEY, message, info)
 }
 
-/// Counts attempts, so that a verb that always loses ends some day.
-#[derive(Default)]
-pub(crate) struct Tries(usize);
+/// How often a statement is tried again without a pause.
+const EAGER_TRIES: u64 = 10;
+/// The longest pause between two tries, in milliseconds.
+const PAUSE_MS_MAX: u64 = 50;
+/// How long a statement is tried again because others have changed or claimed what it writes, in seconds.
+const TRIES_SECONDS_MAX: u64 = 120;
+
+/// Tries of one statement: conflicts are not told to a client who is in no transaction, but some day there is an end.
+pub(crate) struct Tries {
+    count: u64,
+    begun: Instant,
+}
+
+impl Default for Tries {
+    fn default() -> Tries {
+        Tries {
+            count: 0,
+            begun: Clock::monotonic(),
+        }
+    }
+}
 
 impl Tries {
-    pub(crate) fn again(&mut self) -> Result<()> {
-        self.0 += 1;
-        if self.0 >= crate::limits::RETRIES_MAX {
-            return Err(always_slower().into());
+    /// Waits a little, if there is still time for another try.
+    ///
+    /// # Errors
+    /// When others were faster for too long.
+    pub(crate) async fn again(&mut self) -> Result<()> {
+        self.count += 1;
+        let most = Duration::from_secs(TRIES_SECONDS_MAX);
+        if Clock::monotonic().saturating_duration_since(self.begun) >= most {
+            return Err(Fault::new(
+                code::LOCK_TIMEOUT,
+                format!(
+                    "Others have changed or claimed the same documents for {TRIES_SECONDS_MAX} seconds; nothing was written by this statement"
+                ),
+            ));
+        }
+        match self.count.checked_sub(EAGER_TRIES) {
+            None => tokio::task::yield_now().await,
+            Some(late) => {
+                let pause = Duration::from_millis((late + 1).min(PAUSE_MS_MAX));
+                tokio::time::sleep(pause).await;
+            }
         }
         Ok(())
     }

@@ -1,9 +1,8 @@
 //! Gives a transaction up.
 
 use crate::ctx::Ctx;
-use crate::documents::fault::{Fault, Result, code};
-use crate::documents::{Work, drop_collection};
-use crate::sessions::begin::{no_such, too_old};
+use crate::documents::fault::Result;
+use crate::sessions::begin::{aborted, committed, not_in_progress, outside, too_old};
 use crate::sessions::{Asked, State};
 
 /// Gives the session's transaction up: nothing of it remains.
@@ -12,48 +11,46 @@ use crate::sessions::{Asked, State};
 /// When it is not there, was given up already, or is committed.
 pub async fn abort(ctx: &Ctx, asked: &Asked) -> Result<()> {
     let (Some(id), Some(number)) = (&asked.session, asked.number) else {
-        return Err(Fault::new(
-            code::INVALID_OPTIONS,
-            "abortTransaction must be run within a transaction",
-        ));
+        return Err(outside("abortTransaction"));
     };
-    let state = ctx.service().documents_state();
-    let mut session = state.sessions.session(id)?.lock_owned().await;
-    session.end_if_idle();
+    let now = ctx.service().clock().now();
+    let sessions = &ctx.service().documents_state().sessions;
+    let mut session = sessions.session(id, now)?.lock_owned().await;
+    session.end_if_over(now, sessions.lifetime_ms());
+    session.recall(ctx, id).await?;
     if number < session.number {
         return Err(too_old(number, session.number));
     }
-    let current = session.number == number;
-    let Some(transaction) = session.transaction.as_mut().filter(|_| current) else {
-        return Err(no_such(format!(
-            "Given transaction number {number} does not match any in-progress transactions."
-        )));
+    let newest = session.number;
+    let Some(transaction) = session.transaction.as_mut().filter(|_| newest == number) else {
+        return Err(not_in_progress(number, newest));
     };
     match transaction.state {
-        State::Committed => Err(Fault::new(
-            code::TRANSACTION_COMMITTED,
-            format!("Transaction with {{ txnNumber: {number} }} has been committed."),
-        )),
-        State::Aborted => Err(no_such(format!(
-            "Transaction with {{ txnNumber: {number} }} has been aborted."
-        ))),
+        State::Committed => Err(committed(number)),
+        State::Aborted => Err(aborted(number)),
         State::Active => {
             transaction.abort();
-            let made = std::mem::take(&mut transaction.made);
-            state.sessions.release(id);
-            unmake(ctx, &made).await
+            Ok(())
         }
     }
 }
 
-/// Drops collections that a transaction has made, if nobody else has written to them since.
-pub(crate) async fn unmake(ctx: &Ctx, made: &[crate::documents::Namespace]) -> Result<()> {
-    for namespace in made {
-        let mut work = Work::new(ctx.clone());
-        let everything = crate::documents::Count::default();
-        if crate::documents::count(&mut work, namespace, &everything).await? == 0 {
-            drop_collection(&mut work, namespace).await?;
-        }
+/// A command of a transaction has failed before it came to its session: the transaction ends, if it is under way.
+pub async fn give_up(ctx: &Ctx, asked: &Asked) {
+    let (Some(id), Some(number), true) = (&asked.session, asked.number, asked.in_transaction)
+    else {
+        return;
+    };
+    let now = ctx.service().clock().now();
+    let sessions = &ctx.service().documents_state().sessions;
+    let Ok(session) = sessions.session(id, now) else {
+        return;
+    };
+    let mut session = session.lock_owned().await;
+    let own = session.number == number;
+    if let Some(transaction) = session.transaction.as_mut().filter(|_| own)
+        && transaction.state == State::Active
+    {
+        transaction.abort();
     }
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! Puts a command into its session.
 
+use lapsedb_value::Value;
+
 use crate::ctx::Ctx;
 use crate::documents::Work;
 use crate::documents::fault::{Fault, Result, code};
@@ -21,25 +23,52 @@ pub struct Asked {
     pub first_statement: i32,
     /// The numbers of all its statements.
     pub statements: Option<Vec<i32>>,
+    /// Which state of the store it reads, if not simply the newest.
+    pub read_at: Option<ReadAt>,
+}
+
+/// A state of the store that several commands read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadAt {
+    /// The newest; it is kept for those who come back to it.
+    Newest,
+    /// That of a time stamp.
+    Time(u64),
 }
 
 /// A command in its session: in a transaction, as a retryable write, or alone.
 ///
 /// # Errors
-/// When the transaction is not there, too old, committed, or begun already.
+/// When the transaction is not there, too old, committed, or begun already, or the state it reads is not kept.
 pub async fn begin(ctx: Ctx, asked: &Asked) -> Result<Work> {
+    let now = ctx.service().clock().now();
+    let state = ctx.service().documents_state();
+    let sessions = &state.sessions;
     let (Some(id), Some(number)) = (&asked.session, asked.number) else {
-        return Ok(Work::new(ctx));
+        if let Some(id) = &asked.session {
+            sessions.touch(id, now);
+        }
+        let kept = match asked.read_at {
+            Some(at) => Some(state.snapshots.find(&ctx, at).await?),
+            None => None,
+        };
+        return Ok(Work::new(ctx).reading(kept).of(asked.session.clone()));
     };
-    let sessions = &ctx.service().documents_state().sessions;
-    let mut session = sessions.session(id)?.lock_owned().await;
-    session.end_if_idle();
+    let mut session = sessions.session(id, now)?.lock_owned().await;
+    session.end_if_over(now, sessions.lifetime_ms());
+    session.recall(&ctx, id).await?;
     if number < session.number {
         return Err(too_old(number, session.number));
     }
     if !asked.in_transaction {
+        if number == session.number && session.transaction.is_some() {
+            return Err(Fault::new(
+                code::INCOMPLETE_TRANSACTION_HISTORY,
+                "Cannot retry a retryable write that has been converted into a transaction",
+            ));
+        }
         if number > session.number {
-            leave(&ctx, id, &mut session);
+            session.transaction = None;
             session.number = number;
         }
         let retry = Retry::new(id.clone(), number, asked);
@@ -47,60 +76,84 @@ pub async fn begin(ctx: Ctx, asked: &Asked) -> Result<Work> {
         return Ok(Work::new(ctx).placed(Place::Retryable { retry, _held }));
     }
     if asked.start {
-        if number == session.number && session.transaction.is_some() {
+        if number == session.number {
             return Err(Fault::new(
                 code::CONFLICTING_OPERATION_IN_PROGRESS,
                 format!("Transaction {number} has already been started"),
             ));
         }
-        leave(&ctx, id, &mut session);
+        let view = match asked.read_at {
+            Some(ReadAt::Time(_)) => state.snapshots.view(&ctx, asked.read_at).await?,
+            Some(ReadAt::Newest) | None => ctx.view().await?,
+        };
         session.number = number;
-        session.transaction = Some(Transaction::new(ctx.view().await?));
+        let claims = ctx.service().store().claims().claimant();
+        session.transaction = Some(Transaction::new(view, claims));
     }
-    let now = ctx.service().clock().now();
-    active(&mut session, number)?;
-    if let Some(transaction) = &mut session.transaction {
-        transaction.used = lapsedb_record::Clock::monotonic();
-        if let Some(view) = &mut transaction.view {
-            view.set_now(now);
-        }
+    active(&session, number)?;
+    if let Some(Transaction {
+        view: Some(view), ..
+    }) = &mut session.transaction
+    {
+        view.set_now(now);
     }
     Ok(Work::new(ctx).placed(Place::Transaction(id.clone(), session)))
 }
 
-/// Refuses to go on in a transaction that is not under way.
-fn active(session: &mut Session, number: i64) -> Result<()> {
-    let state = match &session.transaction {
-        Some(transaction) if number == session.number => transaction.state,
-        Some(_) | None => {
-            return Err(no_such(format!(
-                "Given transaction number {number} does not match any in-progress transactions. The active transaction number is {}",
-                session.number
-            )));
+impl Session {
+    /// Looks up, once, what the session did in an earlier life of the process.
+    pub(crate) async fn recall(&mut self, ctx: &Ctx, id: &SessionId) -> Result<()> {
+        if self.recalled {
+            return Ok(());
         }
-    };
-    match state {
-        State::Active => Ok(()),
-        State::Aborted => Err(no_such(format!(
-            "Transaction with {{ txnNumber: {number} }} has been aborted."
-        ))),
-        State::Committed => Err(Fault::new(
-            code::TRANSACTION_COMMITTED,
-            format!("Transaction with {{ txnNumber: {number} }} has been committed."),
-        )),
+        if let Some(note) = ctx.view().await?.note(&id.bytes()).await? {
+            let number = note.body.get("number").and_then(Value::as_i64);
+            self.number = self.number.max(number.unwrap_or(-1));
+            if note.body.get("committed").and_then(Value::as_bool) == Some(true)
+                && number == Some(self.number)
+            {
+                self.transaction = Some(Transaction::committed());
+            }
+        }
+        self.recalled = true;
+        Ok(())
     }
 }
 
-/// Gives up what a session was doing before something newer.
-fn leave(ctx: &Ctx, id: &SessionId, session: &mut Session) {
-    if let Some(mut old) = session.transaction.take() {
-        old.abort();
-        ctx.service().documents_state().sessions.release(id);
+/// Refuses to go on in a transaction that is not under way.
+fn active(session: &Session, number: i64) -> Result<()> {
+    let state = match &session.transaction {
+        Some(transaction) if number == session.number => transaction.state,
+        Some(_) | None => return Err(not_in_progress(number, session.number)),
+    };
+    match state {
+        State::Active => Ok(()),
+        State::Aborted => Err(aborted(number)),
+        State::Committed => Err(committed(number)),
     }
 }
 
 pub(crate) fn no_such(message: impl Into<String>) -> Fault {
     Fault::new(code::NO_SUCH_TRANSACTION, message)
+}
+
+pub(crate) fn not_in_progress(number: i64, newest: i64) -> Fault {
+    no_such(format!(
+        "Given transaction number {number} does not match any in-progress transactions. The active transaction number is {newest}"
+    ))
+}
+
+pub(crate) fn aborted(number: i64) -> Fault {
+    no_such(format!(
+        "Transaction with {{ txnNumber: {number} }} has been aborted."
+    ))
+}
+
+pub(crate) fn committed(number: i64) -> Fault {
+    Fault::new(
+        code::TRANSACTION_COMMITTED,
+        format!("Transaction with {{ txnNumber: {number} }} has been committed."),
+    )
 }
 
 pub(crate) fn too_old(number: i64, newest: i64) -> Fault {
@@ -109,5 +162,13 @@ pub(crate) fn too_old(number: i64, newest: i64) -> Fault {
         format!(
             "Cannot start transaction with {{ txnNumber: {number} }} on session because a newer transaction with txnNumber {newest} has already started"
         ),
+    )
+}
+
+/// The answer to an end of a transaction that is in none.
+pub(crate) fn outside(command: &str) -> Fault {
+    Fault::new(
+        code::COMMAND_FAILED,
+        format!("{command} must be run within a transaction"),
     )
 }

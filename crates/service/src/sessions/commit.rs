@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use lapsedb_store::{Note, StoreError, View};
-use lapsedb_value::Value;
 
 use crate::ctx::Ctx;
-use crate::documents::fault::{Fault, Result, code};
+use crate::documents::fault::Result;
 use crate::documents::look::find_collection;
+use crate::documents::make::{Planned, plan_made};
+use crate::documents::writing::Tries;
 use crate::documents::{Namespace, Writing};
-use crate::sessions::begin::{no_such, too_old};
+use crate::sessions::begin::{aborted, no_such, not_in_progress, outside, too_old};
 use crate::sessions::retry::commit_note;
 use crate::sessions::{Asked, Overlay, State, Transaction, write_conflict};
 
@@ -19,58 +20,39 @@ use crate::sessions::{Asked, Overlay, State, Transaction, write_conflict};
 /// When it is not there or was given up, or another has changed what it relied on.
 pub async fn commit(ctx: &Ctx, asked: &Asked) -> Result<()> {
     let (Some(id), Some(number)) = (&asked.session, asked.number) else {
-        return Err(Fault::new(
-            code::INVALID_OPTIONS,
-            "commitTransaction must be run within a transaction",
-        ));
+        return Err(outside("commitTransaction"));
     };
-    let state = ctx.service().documents_state();
-    let mut session = state.sessions.session(id)?.lock_owned().await;
-    session.end_if_idle();
+    let now = ctx.service().clock().now();
+    let sessions = &ctx.service().documents_state().sessions;
+    let mut session = sessions.session(id, now)?.lock_owned().await;
+    session.end_if_over(now, sessions.lifetime_ms());
+    session.recall(ctx, id).await?;
     if number < session.number {
         return Err(too_old(number, session.number));
     }
-    let note = ctx.view().await?.note(id).await?;
-    let committed_before = note.as_ref().is_some_and(|note| {
-        note.body.get("number").and_then(Value::as_i64) == Some(number)
-            && note.body.get("committed").and_then(Value::as_bool) == Some(true)
-    });
-    if committed_before {
-        return Ok(());
-    }
-    let current = session.number == number;
-    let Some(transaction) = session.transaction.as_mut().filter(|_| current) else {
-        return Err(no_such(format!(
-            "Given transaction number {number} does not match any in-progress transactions."
-        )));
+    let newest = session.number;
+    let Some(transaction) = session.transaction.as_mut().filter(|_| newest == number) else {
+        return Err(not_in_progress(number, newest));
     };
     match transaction.state {
         State::Committed => return Ok(()),
-        State::Aborted => {
-            return Err(no_such(format!(
-                "Transaction with {{ txnNumber: {number} }} has been aborted."
-            )));
-        }
+        State::Aborted => return Err(aborted(number)),
         State::Active => {}
     }
+    let session_key = id.bytes();
+    let was = ctx.view().await?.note(&session_key).await?;
     let note = Note {
-        session: id.clone(),
+        session: session_key,
         body: commit_note(number),
-        was: note.map(|note| note.lsn),
+        parts: Vec::new(),
+        was: was.map(|note| note.lsn),
     };
     let done = attempt(ctx, transaction, &note).await;
-    state.sessions.release(id);
-    match done {
-        Ok(()) => {
-            transaction.state = State::Committed;
-            transaction.view = None;
-            Ok(())
-        }
-        Err(fault) => {
-            transaction.abort();
-            Err(fault)
-        }
-    }
+    transaction.end(match &done {
+        Ok(()) => State::Committed,
+        Err(_) => State::Aborted,
+    });
+    done
 }
 
 async fn attempt(ctx: &Ctx, transaction: &Transaction, note: &Note) -> Result<()> {
@@ -78,29 +60,43 @@ async fn attempt(ctx: &Ctx, transaction: &Transaction, note: &Note) -> Result<()
         return Err(no_such("The transaction has ended."));
     };
     let overlays = transaction.overlays();
-    let mut txns = Vec::with_capacity(overlays.len());
-    for (namespace, overlay) in &overlays {
-        let collection = find_collection(view, namespace).ok_or_else(write_conflict)?;
-        let mut writing = Writing::new(view, &collection, namespace);
-        writing.replay(overlay).await?;
-        txns.push(writing.into_txn());
-    }
-    if txns.is_empty() {
+    let made = transaction.all_made();
+    if overlays.is_empty() && made.is_empty() {
         return Ok(());
     }
-    match ctx
-        .service()
-        .store()
-        .commit_together(txns, Some(note))
-        .await
-    {
-        Ok(done) => {
-            ctx.service().documents_state().seen(done.lsn);
-            look_for_dates(ctx, view, &overlays);
-            Ok(())
+    let mut tries = Tries::default();
+    loop {
+        let fresh = ctx.view().await?;
+        let planned = match made.as_slice() {
+            [] => None,
+            made => Some(plan_made(ctx, &fresh, made)?),
+        };
+        let mut txns = Vec::with_capacity(overlays.len());
+        for (namespace, overlay) in &overlays {
+            let collection = collection_of(view, planned.as_ref(), namespace);
+            let mut writing =
+                Writing::new(view, &collection.ok_or_else(write_conflict)?, namespace);
+            writing.replay(overlay).await?;
+            txns.push(writing.into_txn());
         }
-        Err(StoreError::Retry) => Err(write_conflict()),
-        Err(error) => Err(error.into()),
+        let catalog = planned.map(|planned| (&fresh, planned.change));
+        let makes = catalog.is_some();
+        let store = ctx.service().store();
+        match store.commit_together(txns, Some(note), catalog).await {
+            Ok(done) => {
+                ctx.service().documents_state().seen(done.lsn);
+                look_for_dates(ctx, view, &overlays);
+                return Ok(());
+            }
+            // Somebody else has changed the catalog; what this transaction makes may still be free.
+            Err(StoreError::Retry)
+                if makes && ctx.view().await?.catalog().epoch != fresh.catalog().epoch =>
+            {
+                tries.again().await?;
+            }
+            Err(StoreError::Retry) => return Err(write_conflict()),
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
@@ -119,22 +115,12 @@ fn look_for_dates(ctx: &Ctx, view: &View, overlays: &[(Namespace, Arc<Overlay>)]
     }
 }
 
-/// Whether a record has changed since a view was taken.
-pub(crate) async fn changed_since(
-    ctx: &Ctx,
+fn collection_of(
     view: &View,
-    collection: &lapsedb_store::Collection,
-    keys: &[lapsedb_store::ItemKey],
-) -> Result<bool> {
-    let fresh = ctx.view().await?;
-    for key in keys {
-        let before = view.get(collection, key).await?;
-        let now = fresh.get(collection, key).await?;
-        let lsn =
-            |item: &Option<lapsedb_store::LiveItem>| item.as_ref().map(|item| item.header().lsn);
-        if lsn(&before) != lsn(&now) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    planned: Option<&Planned>,
+    namespace: &Namespace,
+) -> Option<std::sync::Arc<lapsedb_store::Collection>> {
+    planned
+        .and_then(|planned| planned.collections.get(namespace).cloned())
+        .or_else(|| find_collection(view, namespace))
 }

@@ -6,124 +6,156 @@
 mod abort;
 mod begin;
 mod commit;
+mod kill;
 mod overlay;
 mod retry;
+mod snapshots;
 mod transaction;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lapsedb_record::Clock;
-use lapsedb_store::ItemKey;
+use lapsedb_record::Millis;
 use parking_lot::Mutex;
 
 use crate::documents::fault::{Fault, Result, code};
 
-pub use abort::abort;
-pub(crate) use abort::unmake;
-pub use begin::{Asked, begin};
-pub(crate) use commit::changed_since;
+pub use abort::{abort, give_up};
+pub use begin::{Asked, ReadAt, begin};
 pub use commit::commit;
+pub use kill::{Which, end_sessions, kill_sessions, list_sessions, refresh_sessions};
 pub(crate) use overlay::{Change, Overlay};
 pub(crate) use retry::Retry;
+pub(crate) use snapshots::{Kept, Snapshots};
 pub(crate) use transaction::{Session, State, Transaction};
 
 /// Sessions remembered at once.
 const SESSIONS_MAX: usize = 100_000;
 /// How long a session is remembered without being used, in seconds; also how long its notes are kept.
-pub(crate) const SESSION_SECONDS: u64 = 1800;
-/// How long a transaction may be idle, in seconds.
-const TRANSACTION_IDLE_SECONDS: u64 = 60;
+pub const SESSION_SECONDS: u64 = 1800;
+/// How long a transaction may last, in seconds, unless `transactionLifetimeLimitSeconds` says otherwise.
+pub const TRANSACTION_SECONDS_DEFAULT: u64 = 60;
+/// Documents that one transaction may change.
+pub(crate) const TRANSACTION_DOCUMENTS_MAX: usize = 50_000;
+/// Bytes of the documents that one transaction may write.
+pub(crate) const TRANSACTION_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// A session's number, as the client chose it.
-pub type SessionId = Vec<u8>;
+/// A session's number, as the client chose it, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId {
+    /// The client's number.
+    pub id: Vec<u8>,
+    /// Who uses it: a digest of the user's name, the same for all who did not log in.
+    pub user: [u8; 32],
+}
+
+impl SessionId {
+    /// Both as one key.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        [self.id.as_slice(), &self.user].concat()
+    }
+}
 
 type Shared = Arc<tokio::sync::Mutex<Session>>;
 
+/// A session in memory.
+struct Slot {
+    session: Shared,
+    doomed: Arc<AtomicBool>,
+    used: Millis,
+}
+
 /// All sessions of this process.
-#[derive(Default)]
 pub(crate) struct Sessions {
-    all: Mutex<HashMap<SessionId, (Shared, Instant)>>,
-    /// Which transaction has written a document that is not committed yet.
-    intents: Mutex<HashMap<ItemKey, (SessionId, Instant)>>,
+    all: Mutex<HashMap<SessionId, Slot>>,
+    lifetime_secs: AtomicU64,
+}
+
+impl Default for Sessions {
+    fn default() -> Sessions {
+        Sessions {
+            all: Mutex::default(),
+            lifetime_secs: AtomicU64::new(TRANSACTION_SECONDS_DEFAULT),
+        }
+    }
 }
 
 impl Sessions {
+    /// How long a transaction may last, in seconds.
+    pub(crate) fn lifetime_secs(&self) -> u64 {
+        self.lifetime_secs.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_lifetime_secs(&self, secs: u64) {
+        self.lifetime_secs.store(secs, Ordering::Relaxed);
+    }
+
+    fn lifetime_ms(&self) -> u64 {
+        self.lifetime_secs().saturating_mul(1000)
+    }
+
     /// The session of an id; a new one, if it is not known.
-    fn session(&self, id: &SessionId) -> Result<Shared> {
-        let now = Clock::monotonic();
+    fn session(&self, id: &SessionId, now: Millis) -> Result<Shared> {
         let mut all = self.all.lock();
-        if let Some((session, used)) = all.get_mut(id) {
-            *used = now;
-            return Ok(Arc::clone(session));
+        if let Some(slot) = all.get_mut(id) {
+            slot.used = now;
+            return Ok(Arc::clone(&slot.session));
         }
         if all.len() >= SESSIONS_MAX {
             return Err(Fault::new(
-                261,
+                code::TOO_MANY_SESSIONS,
                 format!("{SESSIONS_MAX} sessions are known, which is the most there may be"),
             ));
         }
-        let session = Arc::new(tokio::sync::Mutex::new(Session::default()));
-        all.insert(id.clone(), (Arc::clone(&session), now));
+        let session = Session::default();
+        let doomed = Arc::clone(&session.doomed);
+        let session = Arc::new(tokio::sync::Mutex::new(session));
+        let slot = Slot {
+            session: Arc::clone(&session),
+            doomed,
+            used: now,
+        };
+        all.insert(id.clone(), slot);
         Ok(session)
     }
 
-    /// Forgets sessions; their transactions have never happened.
-    pub(crate) fn forget(&self, ids: &[SessionId]) {
+    /// A session was used, by a command that needs nothing of it.
+    pub(crate) fn touch(&self, id: &SessionId, now: Millis) {
+        if let Some(slot) = self.all.lock().get_mut(id) {
+            slot.used = now;
+        }
+    }
+
+    /// Ends the transactions of sessions; one whose command is under way ends with that. Says which sessions were known.
+    fn doom(&self, which: impl Fn(&SessionId) -> bool, forget: bool) -> Vec<SessionId> {
         let mut all = self.all.lock();
-        for id in ids {
-            all.remove(id);
+        let mut found = Vec::new();
+        for (id, slot) in all.iter().filter(|(id, _)| which(id)) {
+            found.push(id.clone());
+            slot.doomed.store(true, Ordering::SeqCst);
+            if let Ok(mut session) = slot.session.try_lock() {
+                session.end_if_over(Millis(0), u64::MAX);
+            }
         }
-        drop(all);
-        self.intents
-            .lock()
-            .retain(|_, (holder, _)| !ids.contains(holder));
+        if forget {
+            for id in &found {
+                all.remove(id);
+            }
+        }
+        found
     }
 
-    /// Forgets what was not used for too long.
-    pub(crate) fn sweep(&self) {
-        let now = Clock::monotonic();
-        let old =
-            |used: Instant, secs| now.saturating_duration_since(used) >= Duration::from_secs(secs);
-        self.all.lock().retain(|_, (session, used)| {
-            if old(*used, SESSION_SECONDS) {
-                return false;
+    /// Forgets what was not used for too long, and ends what lasts too long.
+    pub(crate) fn sweep(&self, now: Millis) {
+        let kept = SESSION_SECONDS.saturating_mul(1000);
+        let lifetime = self.lifetime_ms();
+        self.all.lock().retain(|_, slot| {
+            if let Ok(mut session) = slot.session.try_lock() {
+                session.end_if_over(now, lifetime);
             }
-            if let Ok(mut session) = session.try_lock() {
-                session.end_if_idle();
-            }
-            true
+            now.0.saturating_sub(slot.used.0) < kept
         });
-        self.intents
-            .lock()
-            .retain(|_, (_, since)| !old(*since, TRANSACTION_IDLE_SECONDS));
-    }
-
-    /// Claims documents for a transaction.
-    ///
-    /// # Errors
-    /// When another transaction has one of them.
-    pub(crate) fn claim(&self, id: &SessionId, keys: Vec<ItemKey>) -> Result<()> {
-        let now = Clock::monotonic();
-        let idle = Duration::from_secs(TRANSACTION_IDLE_SECONDS);
-        let mut intents = self.intents.lock();
-        let taken = |key: &ItemKey| {
-            intents.get(key).is_some_and(|(holder, since)| {
-                holder != id && now.saturating_duration_since(*since) < idle
-            })
-        };
-        if keys.iter().any(taken) {
-            return Err(write_conflict());
-        }
-        for key in keys {
-            intents.insert(key, (id.clone(), now));
-        }
-        Ok(())
-    }
-
-    pub(crate) fn release(&self, id: &SessionId) {
-        self.intents.lock().retain(|_, (holder, _)| holder != id);
     }
 }
 

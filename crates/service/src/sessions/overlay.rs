@@ -17,6 +17,14 @@ pub(crate) struct Change {
     pub(crate) fresh: bool,
 }
 
+impl Change {
+    /// About how much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let document = self.document.as_deref();
+        document.map_or(0, |document| crate::cursors::encoded(document).len())
+    }
+}
+
 /// All changes of a transaction in a collection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {

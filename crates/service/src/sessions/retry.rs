@@ -2,11 +2,17 @@
 
 use lapsedb_store::catalog::MetaRecord;
 use lapsedb_store::{Note, View};
+use lapsedb_value::order::identical_bson;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::Result;
 use crate::sessions::begin::too_old;
 use crate::sessions::{Asked, SessionId};
+
+/// Says that a statement's result stands in a record of its own.
+const PART: &str = "p";
+/// Results that do: the `_id` of a document that was made, and the document that was shown.
+const OWN_RECORD: [&str; 2] = ["u", "v"];
 
 /// A retryable write under way.
 #[derive(Clone, Debug)]
@@ -46,7 +52,7 @@ impl Retry {
     /// The same with what the session has done, as a view has it.
     pub(crate) async fn loaded(&self, view: &View) -> Result<Retry> {
         let mut loaded = self.clone();
-        loaded.note = view.note(&self.session).await?;
+        loaded.note = view.note(&self.session.bytes()).await?;
         let newest = loaded
             .note
             .as_ref()
@@ -57,8 +63,25 @@ impl Retry {
         }
     }
 
+    /// Whether a statement has been executed.
+    pub(crate) fn is_executed(&self, statement: i32) -> bool {
+        self.entry(statement).is_some()
+    }
+
     /// What a statement has done, if it has been executed.
-    pub(crate) fn executed(&self, statement: i32) -> Option<&Object> {
+    pub(crate) async fn executed(&self, view: &View, statement: i32) -> Result<Option<Object>> {
+        let Some(entry) = self.entry(statement) else {
+            return Ok(None);
+        };
+        if !entry.contains_key(PART) {
+            return Ok(Some(entry.clone()));
+        }
+        let part = Note::part(&self.session.bytes(), statement);
+        let part = view.note(&part).await?.map(|part| part.body);
+        Ok(Some(part.unwrap_or_default()))
+    }
+
+    fn entry(&self, statement: i32) -> Option<&Object> {
         self.done()?
             .iter()
             .filter_map(Value::as_object)
@@ -78,29 +101,39 @@ impl Retry {
     /// The note after further statements.
     pub(crate) fn note(&self, executed: &[(i32, Object)]) -> Note {
         let mut done = self.done().map(<[Value]>::to_vec).unwrap_or_default();
+        let mut parts = Vec::new();
         for (statement, result) in executed {
-            push(&mut done, *statement, result);
+            if OWN_RECORD.iter().any(|name| result.contains_key(name)) {
+                let mut part = Object::with_capacity(1);
+                part.push(PART, true);
+                push(&mut done, *statement, &part);
+                parts.push((*statement, result.clone()));
+            } else {
+                push(&mut done, *statement, result);
+            }
         }
         let mut body = Object::with_capacity(2);
         body.push("number", Value::Int64(self.number));
         body.push("done", Value::Array(done));
         Note {
-            session: self.session.clone(),
+            session: self.session.bytes(),
             body,
+            parts,
             was: self.note.as_ref().map(|note| note.lsn),
         }
     }
 }
 
-/// Adds a statement; one whose result says nothing prolongs the one before it.
+/// Adds a statement; one with the same result as the one before it prolongs that.
 fn push(done: &mut Vec<Value>, statement: i32, result: &Object) {
-    if result.is_empty()
-        && let Some(Value::Object(last)) = done.last_mut()
-        && last.keys().all(|name| name == "s" || name == "e")
-    {
+    if let Some(Value::Object(last)) = done.last_mut() {
         let from = last.get("s").and_then(Value::as_i64);
         let to = last.get("e").and_then(Value::as_i64).or(from);
-        if to == Some(i64::from(statement) - 1) {
+        let mut own = last.clone();
+        own.remove("s");
+        own.remove("e");
+        let same = identical_bson(&Value::Object(own), &Value::Object(result.clone()));
+        if same && to == Some(i64::from(statement) - 1) {
             last.insert("e", statement);
             return;
         }
@@ -128,28 +161,41 @@ mod tests {
 
     #[test]
     fn statements_are_remembered_with_what_they_did() {
-        let mut retry = Retry::new(vec![1], 7, &Asked::default());
+        let session = SessionId {
+            id: vec![1],
+            user: [0; 32],
+        };
+        let mut retry = Retry::new(session, 7, &Asked::default());
         let mut result = Object::new();
         result.push("n", 0);
+        let mut changed = Object::new();
+        changed.push("n", 1);
         let done: Vec<_> = (0..100)
             .map(|statement| (statement, Object::new()))
+            .chain((100..150).map(|statement| (statement, changed.clone())))
             .chain([(200, result)])
             .collect();
         let note = retry.note(&done);
-        assert_eq!(note.body.get("done").unwrap().as_array().unwrap().len(), 2);
+        assert_eq!(note.body.get("done").unwrap().as_array().unwrap().len(), 3);
+        assert!(note.parts.is_empty());
+        let mut made = Object::new();
+        made.push("u", 5);
+        let parts = retry.note(&[(0, made.clone()), (1, made)]);
+        assert_eq!(parts.parts.len(), 2);
+        assert_eq!(parts.body.get("done").unwrap().as_array().unwrap().len(), 1);
         retry.note = Some(MetaRecord {
             lsn: 1,
             written: lapsedb_record::Secs(0),
             at: lapsedb_record::Millis(0),
             body: note.body,
         });
-        assert!(retry.executed(0).is_some() && retry.executed(99).is_some());
-        assert!(retry.executed(100).is_none());
+        assert!(retry.is_executed(0) && retry.is_executed(149));
+        assert!(!retry.is_executed(150));
         assert_eq!(
-            retry.executed(200).unwrap().get("n").unwrap().as_i64(),
+            retry.entry(200).unwrap().get("n").unwrap().as_i64(),
             Some(0)
         );
         retry.number = 8;
-        assert!(retry.executed(0).is_none());
+        assert!(!retry.is_executed(0));
     }
 }

@@ -1,13 +1,20 @@
 //! Several transactions as one, and notes that are committed with one.
 
-use lapsedb_kv::{Batch, Engine, Expect, Space, Template};
+use lapsedb_kv::{Batch, Engine, Expect, Scan, Snapshot, Space, Template};
 use lapsedb_record::Millis;
 use lapsedb_value::Object;
 
+use crate::catalog::MetaRecord;
 use crate::error::Result;
-use crate::keys;
+use crate::keys::{self, MetaKind};
 use crate::txn::Txn;
-use crate::{MetaDone, Store};
+use crate::view::View;
+use crate::{MetaChange, MetaDone, Store};
+
+/// Notes looked at in one step.
+const NOTES_ROWS_MAX: usize = 1000;
+/// Bytes of notes looked at in one step.
+const NOTES_BYTES_MAX: usize = 8 << 20;
 
 /// What a client's session has done, kept so that a repeated request is answered and not executed again.
 #[derive(Clone, Debug)]
@@ -16,6 +23,8 @@ pub struct Note {
     pub session: Vec<u8>,
     /// What it has done.
     pub body: Object,
+    /// What single statements have done, by their numbers: records of their own, so that the note itself stays small.
+    pub parts: Vec<(i32, Object)>,
     /// The commit that wrote the note this one takes the place of; none, if there is none.
     pub was: Option<u64>,
 }
@@ -33,6 +42,16 @@ impl Note {
             Template::from(key),
             crate::meta_value(&self.body),
         );
+        for (statement, body) in &self.parts {
+            let key = keys::session_note(&Note::part(&self.session, *statement));
+            batch.put(Space::Meta, Template::from(key), crate::meta_value(body));
+        }
+    }
+
+    /// Under what a statement's part of a session's note stands.
+    #[must_use]
+    pub fn part(session: &[u8], statement: i32) -> Vec<u8> {
+        [session, &statement.to_be_bytes()].concat()
     }
 }
 
@@ -44,7 +63,7 @@ impl Txn<'_> {
 }
 
 impl Store {
-    /// Commits several transactions on one view, all of them or none.
+    /// Commits several transactions, all of them or none, and with them a change of the catalog as a view has it.
     ///
     /// # Errors
     /// [`StoreError::Retry`](crate::StoreError::Retry) when what one of them relied on no longer holds; otherwise when the
@@ -53,8 +72,12 @@ impl Store {
         &self,
         txns: Vec<Txn<'_>>,
         note: Option<&Note>,
+        catalog: Option<(&View, MetaChange)>,
     ) -> Result<MetaDone> {
         let mut batch = Batch::new();
+        if let Some((view, change)) = catalog {
+            change.add_to(view, &mut batch);
+        }
         let mut collections = Vec::with_capacity(txns.len());
         for mut txn in txns {
             txn.fill().await?;
@@ -86,20 +109,31 @@ impl Store {
     /// When the engine fails or the bytes are damaged.
     pub async fn forget_notes(&self, before: Millis) -> Result<usize> {
         let view = self.view().await?;
-        let mut batch = Batch::new();
+        let mut scan = Scan {
+            rows_max: NOTES_ROWS_MAX,
+            bytes_max: NOTES_BYTES_MAX,
+            ..Scan::prefix(Space::Meta, &keys::meta_all(MetaKind::Session))
+        };
         let mut gone = 0;
-        for (session, note) in view.notes().await? {
-            if note.written < before.secs() {
-                let key = keys::session_note(&session);
-                let expect = Expect::StartsWith(note.lsn.to_be_bytes().to_vec());
-                batch.check(Space::Meta, key.as_slice(), expect);
-                batch.delete(Space::Meta, key);
-                gone += 1;
+        loop {
+            let page = view.snapshot.scan(scan.clone()).await?;
+            let mut batch = Batch::new();
+            for (key, value) in &page.rows {
+                let (lsn, written) = MetaRecord::stamp(value)?;
+                if written < before.secs() {
+                    let expect = Expect::StartsWith(lsn.to_be_bytes().to_vec());
+                    batch.check(Space::Meta, key.to_vec(), expect);
+                    batch.delete(Space::Meta, key.to_vec());
+                    gone += 1;
+                }
+                scan.resume_after(key);
+            }
+            if !batch.ops.is_empty() {
+                self.engine().commit(batch).await?;
+            }
+            if !page.more {
+                return Ok(gone);
             }
         }
-        if gone > 0 {
-            self.engine().commit(batch).await?;
-        }
-        Ok(gone)
     }
 }

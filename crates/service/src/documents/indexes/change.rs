@@ -94,7 +94,7 @@ pub async fn change_index(
             {
                 Ok(()) => changed.hidden = Some((index.hidden, hidden)),
                 Err(StoreError::Retry) => {
-                    tries.again()?;
+                    tries.again().await?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
@@ -103,7 +103,7 @@ pub async fn change_index(
         if let Some(expire) = &asked.expire_after
             && !expire_after(work, namespace, &index, (expire, &mut changed)).await?
         {
-            tries.again()?;
+            tries.again().await?;
             continue;
         }
         return Ok(changed);
@@ -212,7 +212,7 @@ async fn drop_named(work: &Work, namespace: &Namespace, index: &NamedIndex) -> R
             .await
         {
             Ok(_) => return Ok(()),
-            Err(StoreError::Retry) => tries.again()?,
+            Err(StoreError::Retry) => tries.again().await?,
             Err(error) => return Err(error.into()),
         }
     }

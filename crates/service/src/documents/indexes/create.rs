@@ -10,6 +10,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::definition::{Wanted, read};
+use crate::documents::indexes::in_transaction::in_transaction;
 use crate::documents::indexes::{TS, TS_INDEX, default_ttl, is_on_ts, names, set_default_ttl};
 use crate::documents::kept::cap_of;
 use crate::documents::look::{find_collection, not_foreign};
@@ -51,6 +52,9 @@ pub async fn create_indexes(
         ));
     }
     let wanted = specs.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    if let Some(transaction) = work.transaction() {
+        return in_transaction(work, transaction, namespace, wanted).await;
+    }
     let made_collection = make(&work.ctx, namespace, &Object::new()).await?;
     let mut created = CreatedIndexes {
         made_collection,
@@ -75,7 +79,7 @@ pub async fn create_indexes(
 }
 
 /// Refuses that documents of a capped collection expire: they go in the order they came.
-fn check_capped(collection: &Collection, wanted: &[Wanted]) -> Result<()> {
+pub(super) fn check_capped(collection: &Collection, wanted: &[Wanted]) -> Result<()> {
     let expires = |one: &Wanted| match one {
         Wanted::Id => false,
         Wanted::DefaultTtl(_) => true,
@@ -135,7 +139,7 @@ async fn named(
             .await
         {
             Ok(number) => break (collection.cid, number),
-            Err(StoreError::Retry) => tries.again()?,
+            Err(StoreError::Retry) => tries.again().await?,
             Err(error) => return Err(error.into()),
         }
     };
@@ -152,7 +156,7 @@ async fn named(
 }
 
 /// Whether the very same index is there already.
-fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Result<bool> {
+pub(super) fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Result<bool> {
     let pattern = pattern_of(wanted);
     if default_ttl(collection).is_some() {
         if pattern.len() == 1 && pattern.get(TS).and_then(Value::as_f64) == Some(1.0) {
@@ -240,7 +244,7 @@ const SEARCHED: [&str; 6] = [
     "max",
 ];
 
-fn conflict(name: &str) -> Fault {
+pub(super) fn conflict(name: &str) -> Fault {
     Fault::new(
         code::INDEX_OPTIONS_CONFLICT,
         format!(

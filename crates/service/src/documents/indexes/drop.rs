@@ -129,7 +129,7 @@ async fn drop_one(work: &Work, namespace: &Namespace, name: &str) -> Result<()> 
             .await
         {
             Ok(_) => return Ok(()),
-            Err(StoreError::Retry) => tries.again()?,
+            Err(StoreError::Retry) => tries.again().await?,
             Err(error) => return Err(error.into()),
         }
     }

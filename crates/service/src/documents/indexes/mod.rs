@@ -4,6 +4,7 @@ mod change;
 mod create;
 mod definition;
 mod drop;
+mod in_transaction;
 mod list;
 mod text;
 

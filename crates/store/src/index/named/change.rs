@@ -1,5 +1,7 @@
 //! Makes, changes and drops named indexes. Every change is one commit of the collection's record, which all writers check.
 
+use std::sync::Arc;
+
 use lapsedb_kv::{Batch, Engine, Space, prefix_end};
 use lapsedb_record::Secs;
 
@@ -26,6 +28,35 @@ impl Store {
         definition: IndexDefinition,
     ) -> Result<u32> {
         let mut indexes = NamedIndexes::clone(&collection.indexes);
+        let number = self.add_index(&mut indexes, definition, false)?;
+        self.change_indexes(view, collection, &indexes).await?;
+        Ok(number)
+    }
+
+    /// A collection that is not made yet with one more index, which is whole because there are no documents.
+    ///
+    /// # Errors
+    /// When the filter of a partial index cannot be read.
+    pub fn with_index(
+        &self,
+        collection: &Collection,
+        definition: IndexDefinition,
+    ) -> Result<Collection> {
+        let mut indexes = NamedIndexes::clone(&collection.indexes);
+        self.add_index(&mut indexes, definition, true)?;
+        indexes.rule();
+        Ok(Collection {
+            indexes: Arc::new(indexes),
+            ..collection.clone()
+        })
+    }
+
+    fn add_index(
+        &self,
+        indexes: &mut NamedIndexes,
+        definition: IndexDefinition,
+        whole: bool,
+    ) -> Result<u32> {
         let number = indexes.take_number();
         let filter = match &definition.filter {
             Some(expression) => Some(PartialFilter::compile(expression, self.filters())?),
@@ -47,11 +78,10 @@ impl Store {
             expire_after: definition.expire_after,
             made: MadeKeys::of(&made_of, &definition.options, self.filters()),
             options: definition.options,
-            whole: false,
-            dates_whole: false,
+            whole,
+            dates_whole: whole,
             dates,
         });
-        self.change_indexes(view, collection, &indexes).await?;
         Ok(number)
     }
 

@@ -1,0 +1,121 @@
+//! Labels on failures: by them drivers know what to send again, a write or a whole transaction.
+
+use lapsedb_service::documents::Fault;
+use lapsedb_value::{Object, Value};
+
+use crate::registry::Command;
+use crate::transactions;
+
+/// What a command is to the driver that sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Part of a transaction.
+    Transaction,
+    /// The end of one.
+    End,
+    /// A write that is sent again when it fails.
+    Retryable,
+    /// Perhaps the next part of a stream.
+    GetMore,
+    /// Anything else.
+    Other,
+}
+
+/// Codes after which a retryable write may be sent again.
+const RETRYABLE: [i32; 12] = [
+    6, 7, 89, 91, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436,
+];
+/// Codes after which a whole transaction may be begun again: locks, conflicts, states that are not kept any more.
+const CONFLICTS: [i32; 5] = [24, 112, 239, 246, 267];
+/// The code of a transaction that is not there.
+const NO_SUCH_TRANSACTION: i32 = 251;
+
+impl Role {
+    pub(crate) fn of(command: &Command, body: &Object) -> Role {
+        let numbered = body.contains_key("txnNumber");
+        if transactions::ends(command) {
+            Role::End
+        } else if body.contains_key("autocommit") {
+            Role::Transaction
+        } else if numbered {
+            Role::Retryable
+        } else if command.name == "getMore" {
+            Role::GetMore
+        } else {
+            Role::Other
+        }
+    }
+
+    /// Whether drivers send it again by itself.
+    pub(crate) fn is_sent_again(self) -> bool {
+        matches!(self, Role::End | Role::Retryable)
+    }
+
+    fn label(self, code: i32) -> Option<&'static str> {
+        let conflict = CONFLICTS.contains(&code) || code == NO_SUCH_TRANSACTION;
+        let again = RETRYABLE.contains(&code);
+        match self {
+            Role::Transaction | Role::End if conflict => Some("TransientTransactionError"),
+            Role::Transaction if again => Some("TransientTransactionError"),
+            Role::End | Role::Retryable if again => Some("RetryableWriteError"),
+            Role::GetMore if again => Some("ResumableChangeStreamError"),
+            Role::Transaction | Role::End | Role::Retryable | Role::GetMore | Role::Other => None,
+        }
+    }
+}
+
+/// A failure with its label.
+pub(crate) fn of_fault(fault: Fault, role: Role) -> Fault {
+    match fault {
+        Fault::Said {
+            code,
+            message,
+            mut info,
+        } => {
+            if let (Some(label), false) = (role.label(code), info.contains_key("errorLabels")) {
+                info.push("errorLabels", Value::Array(vec![Value::from(label)]));
+            }
+            Fault::with(code, message, info)
+        }
+        other => other,
+    }
+}
+
+/// What is said of a write concern, with its label.
+pub(crate) fn of_concern(mut concern: Object, role: Role) -> Object {
+    let code = concern.get("code").and_then(Value::as_i64);
+    let code = code.and_then(|code| i32::try_from(code).ok());
+    if let (Some(code), false) = (code, concern.contains_key("errorLabels"))
+        && RETRYABLE.contains(&code)
+        && role.is_sent_again()
+        && let Some(label) = role.label(code)
+    {
+        concern.push("errorLabels", Value::Array(vec![Value::from(label)]));
+    }
+    concern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_says_what_is_sent_again() {
+        let transient = Some("TransientTransactionError");
+        let retryable = Some("RetryableWriteError");
+        for (role, code, label) in [
+            (Role::Transaction, 112, transient),
+            (Role::Transaction, 91, transient),
+            (Role::Transaction, 251, transient),
+            (Role::Transaction, 11_000, None),
+            (Role::End, 251, transient),
+            (Role::End, 91, retryable),
+            (Role::End, 256, None),
+            (Role::Retryable, 91, retryable),
+            (Role::Retryable, 251, None),
+            (Role::Other, 91, None),
+        ] {
+            assert_eq!(role.label(code), label, "{role:?} {code}");
+        }
+    }
+}
