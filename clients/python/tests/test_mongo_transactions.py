@@ -406,7 +406,7 @@ def test_a_cursor_belongs_to_its_session_and_transaction(wire, db):
     opened = wire.command(db.name, {"find": "c", "batchSize": 2, "lsid": one})["cursor"]["id"]
     more = {"getMore": bson_long(opened), "collection": "c", "batchSize": 2}
     assert wire.command(db.name, {**more, "lsid": two})["code"] == 50738
-    assert wire.command(db.name, more)["code"] == 50736
+    assert wire.command(db.name, more)["code"] == 50737
     assert len(wire.command(db.name, {**more, "lsid": one})["cursor"]["nextBatch"]) == 2
     assert wire.command("admin", {"killSessions": [one]})["ok"] == 1
     assert wire.command(db.name, {**more, "lsid": one})["code"] == 43
@@ -473,3 +473,38 @@ def test_sessions_of_two_users_with_one_number_are_two():
                     assert caught.value.code == 251
                     one.commit_transaction()
                 assert reader.db.c.find_one() == {"_id": 1, "n": 1}
+
+
+def test_sessions_are_listed_prolonged_and_forgotten(mongo, wire, db):
+    lsid = session()
+    known = lambda: [
+        s["_id"]["id"]
+        for s in wire.command("admin", {"aggregate": 1, "pipeline": [{"$listLocalSessions": {"allUsers": True}}], "cursor": {"batchSize": 100_000}})[
+            "cursor"
+        ]["firstBatch"]
+    ]
+    assert lsid["id"] not in known()
+    wire.command(db.name, {"find": "c", "lsid": lsid})
+    assert lsid["id"] in known()
+    for _ in range(2):
+        mongo.advance("29m")
+        assert wire.command("admin", {"refreshSessions": [lsid]})["ok"] == 1
+    assert lsid["id"] in known()
+    assert wire.command("admin", {"endSessions": [lsid]})["ok"] == 1
+    assert lsid["id"] not in known()
+
+
+def test_a_claimed_id_is_not_purged_away_from_its_transaction(client, mongo, db):
+    """A dead document's place is claimed by a transaction while the purger is at work."""
+    mongo.align()
+    db.c.create_index("e", expireAfterSeconds=0)
+    import datetime
+
+    soon = datetime.datetime.fromtimestamp(mongo.advance("1ms") / 1000 + 2, datetime.timezone.utc)
+    db.c.insert_many([{"_id": n, "e": soon} for n in range(20)])
+    with client.start_session() as s:
+        s.start_transaction()
+        mongo.advance("5s")
+        db.c.insert_many([{"_id": n, "again": True} for n in range(20)], session=s)
+        s.commit_transaction()
+    assert db.c.count_documents({"again": True}) == 20

@@ -3,7 +3,6 @@
 use lapsedb_service::documents::Fault;
 use lapsedb_service::sessions::{Asked, SessionId};
 use lapsedb_value::{Object, Value};
-use sha2::{Digest, Sha256};
 
 use crate::auth::Login;
 use crate::codes;
@@ -13,14 +12,9 @@ use crate::types;
 /// The digest of who has logged in; that of nothing, where nobody has.
 pub(crate) fn user_digest(login: Option<&Login>) -> [u8; 32] {
     match login {
-        Some(login) => digest(&login.user, &login.database),
-        None => Sha256::digest(b"").into(),
+        Some(login) => SessionId::user(&login.user, &login.database),
+        None => SessionId::nobody(),
     }
-}
-
-/// The digest of a user.
-pub(crate) fn digest(user: &str, database: &str) -> [u8; 32] {
-    Sha256::digest(format!("{user}@{database}").as_bytes()).into()
 }
 
 /// What a command says of its session and its transaction, taken out of it.

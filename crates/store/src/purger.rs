@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{Lens, Mark, Millis, Secs, Settled};
+use lapsedb_record::{Clock, Lens, Mark, Millis, Secs, Settled};
 
 use crate::Store;
 use crate::catalog::Collection;
@@ -207,6 +207,8 @@ async fn remove(
         }
     }
     if step.items > 0 {
+        // What a transaction is about to write anew can be removed another time.
+        txn.wait_until(Some(Clock::monotonic()));
         txn.commit(store).await?;
     }
     Ok(step)

@@ -1,13 +1,12 @@
 //! Ends what all sessions do, or those of some users.
 
 use lapsedb_service::documents::Fault;
-use lapsedb_service::sessions::{self, Which};
+use lapsedb_service::sessions::{self, SessionId, Which};
 use lapsedb_value::Value;
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::fields::Fields;
-use crate::lsid;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     call.ctx().who.may_administer()?;
@@ -40,5 +39,5 @@ pub(super) fn user(context: &str, named: &Value) -> Result<[u8; 32], Fault> {
     let user = fields.text("user")?.ok_or_else(|| fields.missing("user"))?;
     let database = fields.text("db")?.ok_or_else(|| fields.missing("db"))?;
     fields.end()?;
-    Ok(lsid::digest(&user, &database))
+    Ok(SessionId::user(&user, &database))
 }

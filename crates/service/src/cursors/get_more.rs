@@ -132,8 +132,8 @@ fn same_place(work: &Work, id: i64, owner: Option<&(SessionId, Option<i64>)>) ->
         .as_ref()
         .map_or((None, None), |(id, number)| (Some(id), *number));
     let (code, why) = match (opened, asks) {
-        (Some(_), None) => (50_736, "was created in a session, without an lsid"),
-        (None, Some(_)) => (50_737, "was not created in a session, in a session"),
+        (Some(_), None) => (50_737, "was created in a session, without an lsid"),
+        (None, Some(_)) => (50_736, "was not created in a session, in a session"),
         (Some(opened), Some(asks)) if opened != asks => {
             (50_738, "was created in another session, in this session")
         }

@@ -21,6 +21,7 @@ use crate::documents::stats::stage_stats;
 use crate::documents::views;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
+use crate::sessions::{SessionId, Which};
 
 /// Documents that pass the stages at once.
 const STEP_ROWS: usize = 256;
@@ -156,6 +157,33 @@ fn mentions_text(value: &Value) -> bool {
     }
 }
 
+/// Whose sessions are listed: those of who asks, of everybody, or of some users.
+fn listed(work: &Work, options: &Object) -> Result<Which> {
+    let wrong = |message: &str| Err(Fault::new(code::FAILED_TO_PARSE, message));
+    let mut which = match work.owner() {
+        Some((session, _)) => Which::Users(vec![session.user]),
+        None => Which::All,
+    };
+    for (name, value) in options.iter() {
+        match (name.as_str(), value) {
+            ("allUsers", Value::Bool(true)) if options.len() == 1 => which = Which::All,
+            ("allUsers", Value::Bool(false)) => {}
+            ("users", Value::Array(users)) if options.len() == 1 => {
+                let digest = |user: &Value| {
+                    let text = |name: &str| user.get(name).as_str().map(str::to_owned);
+                    Some(SessionId::user(&text("user")?, &text("db")?))
+                };
+                let Some(users) = users.iter().map(digest).collect() else {
+                    return wrong("users of $listSessions are documents with 'user' and 'db'");
+                };
+                which = Which::Users(users);
+            }
+            _ => return wrong("$listSessions takes either allUsers or users"),
+        }
+    }
+    Ok(which)
+}
+
 /// Refuses stages that cannot be part of a transaction.
 fn allowed(pipeline: &Pipeline) -> Result<()> {
     let refused = |text: String| Err(Fault::new(code::NOT_SUPPORTED_IN_TRANSACTION, text));
@@ -202,9 +230,12 @@ pub(crate) async fn start(
             let all = crate::documents::stats::index_stats(look, namespace)?;
             (Source::Ids(Vec::new()), all)
         }
-        Some(Own::CurrentOp(_) | Own::ListSessions { .. } | Own::PlanCacheStats) => {
-            (Source::Ids(Vec::new()), Vec::new())
+        Some(Own::ListSessions { options, .. }) => {
+            let which = listed(look.work, options)?;
+            let all = crate::sessions::list_sessions(&look.work.ctx, &which);
+            (Source::Ids(Vec::new()), all)
         }
+        Some(Own::CurrentOp(_) | Own::PlanCacheStats) => (Source::Ids(Vec::new()), Vec::new()),
         Some(Own::ChangeStream(_)) => {
             return Err(Fault::new(
                 40_602,

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lapsedb_record::Millis;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 
 use crate::documents::fault::{Fault, Result, code};
 
@@ -51,6 +52,18 @@ pub struct SessionId {
 }
 
 impl SessionId {
+    /// The digest of a user's name.
+    #[must_use]
+    pub fn user(name: &str, database: &str) -> [u8; 32] {
+        Sha256::digest(format!("{name}@{database}").as_bytes()).into()
+    }
+
+    /// The digest of nobody, where no login is asked.
+    #[must_use]
+    pub fn nobody() -> [u8; 32] {
+        Sha256::digest(b"").into()
+    }
+
     /// Both as one key.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         [self.id.as_slice(), &self.user].concat()
@@ -120,11 +133,9 @@ impl Sessions {
         Ok(session)
     }
 
-    /// A session was used, by a command that needs nothing of it.
+    /// A session was used, by a command that needs nothing of it: it is known from then on, if there is room.
     pub(crate) fn touch(&self, id: &SessionId, now: Millis) {
-        if let Some(slot) = self.all.lock().get_mut(id) {
-            slot.used = now;
-        }
+        let _ = self.session(id, now);
     }
 
     /// Ends the transactions of sessions; one whose command is under way ends with that. Says which sessions were known.
