@@ -40,7 +40,7 @@ def test_both_servers_answer_alike(kind, theirs, ours):
     each = READS_EACH if kind in cases.READS else 1
     left = max(1, CASES // len(cases.KINDS))
     while left > 0:
-        documents = cases.documents(rng)
+        documents = cases.documents(rng, kind)
         cases.fill(theirs, documents)
         cases.fill(ours, documents)
         for _ in range(min(each, left)):

@@ -45,12 +45,15 @@ class MongoDoor:
     def insert(self, model: Collection, session=None) -> str:
         documents = [{"_id": self.key(), **self.fields()} for _ in range(self.rng.choice([1, 1, 2, 4]))]
         ordered = session is not None or self.rng.random() < 0.5
-        failed = []
+        failed, before = [], len(model.events)
         for number, document in enumerate(documents):
             if self.put_new(model, document) is False:
                 failed.append(number)
                 if ordered:
                     break
+        # One command tells of each document once, even of one that came too late and made room for another.
+        keys = [key for key, kind in model.events[before:] if kind == "insert"]
+        model.blurred |= {key for key in keys if keys.count(key) > 1}
         try:
             self.at(model).insert_many(copy.deepcopy(documents), ordered=ordered, session=session)
             found = []

@@ -187,7 +187,7 @@ class NoSqlDoor:
         wanted = self.refusal(model, key, item)
         if key not in model.documents:
             wanted = 404
-        elif wanted != 400 and model.documents[key].version != version:
+        elif model.documents[key].version != version:
             wanted = 412
         condition = {"etag": etag, "match_condition": MatchConditions.IfNotModified}
         self.held(model, said, wanted, key, item, self.at(model).replace_item, name(key), self.body(key, item), **condition)

@@ -1,6 +1,6 @@
 //! Starts the real server, talks to it as a client does, moves its clock, kills it, and runs the cases under `spec/`.
 //!
-//! Sees the server only from outside: a process, its ready line, HTTP. Serves tests alone, so what it cannot do fails the
+//! Sees the server only from outside: a process, its ready line, HTTP, the Mongo wire. Serves tests alone, so what it cannot do fails the
 //! test on the spot, with a sentence.
 #![allow(
     clippy::expect_used,
@@ -11,6 +11,7 @@
 
 mod client;
 mod container;
+mod mongo;
 mod random;
 mod server;
 mod sign;
@@ -18,6 +19,7 @@ mod spec;
 
 pub use client::{Client, Reply, Request};
 pub use container::Container;
+pub use mongo::MongoClient;
 pub use random::Random;
 pub use server::{Engine, Options, Server};
 pub use sign::{EMULATOR_KEY, Signer, http_date};

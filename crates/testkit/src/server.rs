@@ -69,6 +69,7 @@ pub struct Server {
     folder: TempDir,
     child: Option<Child>,
     address: String,
+    mongo: Option<String>,
 }
 
 impl Server {
@@ -84,6 +85,7 @@ impl Server {
             folder,
             child: None,
             address: String::new(),
+            mongo: None,
         };
         server.launch();
         server
@@ -99,6 +101,12 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Where its Mongo door listens, if it was started with `--mongo-port 0`.
+    #[must_use]
+    pub fn mongo_address(&self) -> Option<&str> {
+        self.mongo.as_deref()
     }
 
     /// A new connection.
@@ -155,7 +163,10 @@ impl Server {
             .open(&log)
             .expect("a log file");
         let mut command = Command::new(binary());
-        command.args(["--port", "0", "--mongo-port", "off"]);
+        command.args(["--port", "0"]);
+        if !self.options.flags.iter().any(|flag| flag == "--mongo-port") {
+            command.args(["--mongo-port", "off"]);
+        }
         match self.options.engine {
             Engine::Memory => command.arg("--memory"),
             Engine::Disk => command
@@ -178,7 +189,7 @@ impl Server {
         // From here on the child is ended even if it never gets ready.
         self.child = Some(child);
         match wait_ready(output) {
-            Some(address) => self.address = address,
+            Some((address, mongo)) => (self.address, self.mongo) = (address, mongo),
             None => panic!(
                 "the server printed no ready line; its log ends:\n{}",
                 tail(&log)
@@ -279,8 +290,8 @@ fn binary() -> PathBuf {
     }
 }
 
-/// The address in the line `ready nosql=HOST:PORT …`. The pipe is read to its end, so that the server never blocks on it.
-fn wait_ready(output: ChildStdout) -> Option<String> {
+/// The addresses in the line `ready nosql=HOST:PORT mongo=HOST:PORT`. The pipe is read to its end, so that the server never blocks on it.
+fn wait_ready(output: ChildStdout) -> Option<(String, Option<String>)> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut lines = BufReader::new(output);
@@ -297,14 +308,16 @@ fn wait_ready(output: ChildStdout) -> Option<String> {
         .ok()
 }
 
-fn ready_address(line: &str) -> Option<String> {
+fn ready_address(line: &str) -> Option<(String, Option<String>)> {
     let mut words = line.split_whitespace();
     if words.next() != Some("ready") {
         return None;
     }
-    words
-        .find_map(|word| word.strip_prefix("nosql="))
-        .map(str::to_owned)
+    let doors: Vec<_> = words.filter_map(|word| word.split_once('=')).collect();
+    let door = |name: &str| doors.iter().find(|(door, _)| *door == name);
+    let address = door("nosql").map(|(_, address)| (*address).to_owned())?;
+    let mongo = door("mongo").filter(|(_, address)| *address != "off");
+    Some((address, mongo.map(|(_, address)| (*address).to_owned())))
 }
 
 fn tail(log: &Path) -> String {
@@ -323,8 +336,12 @@ mod tests {
     #[test]
     fn the_ready_line_gives_the_address() {
         assert_eq!(
-            ready_address("ready nosql=127.0.0.1:8081 mongo=off\n").as_deref(),
-            Some("127.0.0.1:8081")
+            ready_address("ready nosql=127.0.0.1:8081 mongo=off\n"),
+            Some(("127.0.0.1:8081".to_owned(), None))
+        );
+        assert_eq!(
+            ready_address("ready nosql=a:1 mongo=b:2\n"),
+            Some(("a:1".to_owned(), Some("b:2".to_owned())))
         );
         assert_eq!(ready_address("getting ready nosql=x"), None);
     }

@@ -24,6 +24,16 @@ fn spec_http_on_disk() {
     run_folder("http", Engine::Disk).assert();
 }
 
+#[test]
+fn spec_mongo_in_memory() {
+    run_folder("mongo", Engine::Memory).assert();
+}
+
+#[test]
+fn spec_mongo_on_disk() {
+    run_folder("mongo", Engine::Disk).assert();
+}
+
 /// Every row of the corpus that the NoSQL door can show without a query has a case or a test that bears its name.
 #[test]
 fn every_row_of_the_ttl_corpus_has_a_case() {

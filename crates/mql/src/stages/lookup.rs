@@ -402,14 +402,30 @@ fn collect(value: &Value, steps: &[Str], values: &mut Vec<Value>) {
                 collect(member, rest, values);
             }
         }
-        (Value::Array(elements), Some(_)) => {
-            let objects = elements
-                .iter()
-                .filter(|element| element.as_object().is_some());
-            objects.for_each(|object| collect(object, steps, values));
-        }
+        (Value::Array(elements), Some((first, rest))) => match place(first) {
+            // A number in the path means that element, and nothing else.
+            Some(place) => {
+                let element = elements.get(place).unwrap_or(Value::undefined());
+                collect(element, rest, values);
+            }
+            None => {
+                let objects = elements
+                    .iter()
+                    .filter(|element| element.as_object().is_some());
+                objects.for_each(|object| collect(object, steps, values));
+            }
+        },
         (_, Some(_)) => {}
     }
+}
+
+/// The place in an array that a step of a path names.
+fn place(step: &str) -> Option<usize> {
+    let plain = step.bytes().all(|byte| byte.is_ascii_digit());
+    let first = step.as_bytes().first()?;
+    (plain && (step.len() == 1 || *first != b'0'))
+        .then(|| step.parse().ok())
+        .flatten()
 }
 
 /// A filter for documents whose field equals any of the values.

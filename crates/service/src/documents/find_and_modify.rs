@@ -2,7 +2,7 @@
 
 use lapsedb_value::{Object, Value};
 
-use crate::documents::fault::{Fault, Result};
+use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::language::{Filter, Language, Match, Projection, Sort, Terms};
 use crate::documents::look::{Look, not_foreign};
@@ -78,6 +78,7 @@ pub async fn find_and_modify(
         language,
     };
     let projection = plan.language.projection(&asked.fields)?;
+    check_positional(asked)?;
     let mut tries = Tries::default();
     loop {
         work.in_time()?;
@@ -256,5 +257,16 @@ fn repeated(done: &Object, statement: i32, deletes: bool) -> Result<Modified> {
 /// The answer to members that exclude each other.
 #[must_use]
 pub fn clash(message: &str) -> Fault {
-    Fault::new(crate::documents::fault::code::FAILED_TO_PARSE, message)
+    Fault::new(code::FAILED_TO_PARSE, message)
+}
+
+/// The new document need not have the element that the filter found in the old one.
+fn check_positional(asked: &FindAndModify) -> Result<()> {
+    if asked.new && asked.fields.keys().any(|name| name.ends_with(".$")) {
+        return Err(Fault::new(
+            code::BAD_VALUE,
+            "Cannot use a positional projection and return the new document.",
+        ));
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Runs cases written as text. `spec/README.md` says how they are written.
 
 mod expect;
+mod mongo;
 mod run;
 mod script;
 
@@ -67,7 +68,10 @@ pub fn run_folder(folder: &str, engine: Engine) -> Report {
             }
             None => {
                 // Nothing is purged behind a case's back, so that it can count the dead.
-                let options = Options::new(engine).flag("--purge").flag("off");
+                let mut options = Options::new(engine).flag("--purge").flag("off");
+                if folder.starts_with("mongo") {
+                    options = options.flag("--mongo-port").flag("0");
+                }
                 let server = shared.get_or_insert_with(|| Server::start(&options));
                 run_file(server, &path, &name, &text, &lines, &mut report);
             }

@@ -8,6 +8,7 @@ use super::script::{Line, span_ms, word};
 use super::{Difference, expected};
 use crate::client::{Client, Reply, Request};
 use crate::container::Container;
+use crate::mongo::MongoClient;
 use crate::server::Server;
 use crate::sign::EMULATOR_KEY;
 
@@ -22,6 +23,7 @@ struct Made {
 pub(crate) struct Runner<'a> {
     server: &'a Server,
     client: Client,
+    mongo: Option<MongoClient>,
     file: String,
     case: String,
     cases: usize,
@@ -33,13 +35,14 @@ pub(crate) struct Runner<'a> {
     last: Option<Reply>,
 }
 
-type Outcome = Result<(), Difference>;
+pub(super) type Outcome = Result<(), Difference>;
 
 impl<'a> Runner<'a> {
     pub(crate) fn new(server: &'a Server, file: &str) -> Runner<'a> {
         Runner {
             server,
             client: server.client(),
+            mongo: server.mongo_address().map(MongoClient::new),
             file: file.to_owned(),
             case: String::new(),
             cases: 0,
@@ -54,6 +57,25 @@ impl<'a> Runner<'a> {
     /// The case under way.
     pub(crate) fn case(&self) -> &str {
         &self.case
+    }
+
+    /// The case's own database.
+    pub(super) fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// The engine time at which the case began.
+    pub(super) const fn zero_ms(&self) -> u64 {
+        self.zero_ms
+    }
+
+    pub(super) fn mongo_client(&mut self) -> Option<&mut MongoClient> {
+        self.mongo.as_mut()
+    }
+
+    /// What a name stands for from now on.
+    pub(super) fn set_name(&mut self, name: &str, value: String) {
+        self.names.insert(name.to_owned(), value);
     }
 
     /// How many cases were begun.
@@ -77,6 +99,8 @@ impl<'a> Runner<'a> {
             "list" => self.list(line, &rest),
             "usage" => self.usage(line, &rest),
             "http" | "admin" => self.http(line, &rest),
+            "mongo" => self.mongo(line, &rest),
+            "date" => self.date(&rest),
             "let" => self.name(&rest),
             "expect" => self.compare(&rest),
             other => Err(Difference::new(format!("`{other}` is not a command"))),
@@ -364,7 +388,13 @@ impl<'a> Runner<'a> {
     }
 
     /// Compares an answer with what its line says; a line without an arrow expects success.
-    fn judge(&mut self, line: &Line, reply: Reply, seen: &Value, wanted: &str) -> Outcome {
+    pub(super) fn judge(
+        &mut self,
+        line: &Line,
+        reply: Reply,
+        seen: &Value,
+        wanted: &str,
+    ) -> Outcome {
         let mut line = line.clone();
         line.expected = match line.expected.as_str() {
             "" => wanted.to_owned(),
