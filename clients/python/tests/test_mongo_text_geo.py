@@ -1,11 +1,15 @@
 """Text and geo indexes at the Mongo door: as a real mongod has them, where one can be had; and by themselves."""
 
+import random
+
 import pymongo
 import pytest
+from pymongo.errors import OperationFailure
 
 from conftest import running
-from differential import searches, texts
+from differential import places, searches, texts
 from differential.mongod import Mongod, binary
+from ttl_door import advance, bare, client, mongo, when  # noqa: F401
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +71,166 @@ def test_there_is_one_text_index_and_it_is_dropped_by_its_own_key(theirs, ours):
 def test_fields_before_the_words_must_be_equal_to_something(theirs, ours):
     fill(theirs, ours, [{"key": {"p": 1, "a": "text", "q": 1}}], texts.COMPOUND_DOCUMENTS)
     compare(theirs, ours, texts.COMPOUND, "compound")
+
+
+@pytest.mark.parametrize("key, options", places.DEFINITIONS, ids=str)
+def test_geo_definitions_are_taken_shown_and_refused_alike(key, options, theirs, ours):
+    fill(theirs, ours, [{"key": key, **options}], [])
+    compare(theirs, ours, [{"listIndexes": searches.COLLECTION}], (key, options))
+
+
+@pytest.mark.parametrize("kind, values", [("2dsphere", places.SPHERE_VALUES), ("2d", places.PLANE_VALUES)])
+def test_geo_indexes_take_and_refuse_the_same_values(kind, values, theirs, ours):
+    fill(theirs, ours, [{"key": {"p": kind}}], [{"_id": at, "p": value} for at, value in enumerate(values)])
+
+
+@pytest.mark.parametrize("key", [{"p": "2dsphere"}, {"p": "2dsphere", "n": 1}], ids=str)
+def test_places_are_sorted_by_distance_alike(key, theirs, ours):
+    fill(theirs, ours, [{"key": key}], places.SPHERE_DOCUMENTS)
+    compare(theirs, ours, places.NEARS + places.GEO_NEARS, key)
+
+
+@pytest.mark.parametrize("indexes", [[], [{"key": {"p": "2dsphere"}}], [{"key": {"n": 1, "p": "2dsphere"}}]], ids=str)
+def test_places_lie_in_areas_alike(indexes, theirs, ours):
+    fill(theirs, ours, indexes, places.SPHERE_DOCUMENTS)
+    plain = [searches.find({"p": area}, {"_id": 1}) for area in places.AREAS]
+    with_number = [searches.find({"p": area, "n": 1}, {"_id": 1}) for area in places.AREAS]
+    compare(theirs, ours, plain + with_number, indexes)
+
+
+def test_planes_are_searched_alike(theirs, ours):
+    fill(theirs, ours, [{"key": {"p": "2d"}}], places.PLANE_DOCUMENTS)
+    compare(theirs, ours, places.PLANES, "2d")
+
+
+def test_distances_need_an_index(theirs, ours):
+    fill(theirs, ours, [], places.SPHERE_DOCUMENTS)
+    compare(theirs, ours, places.BARE, "no index")
+
+
+def test_one_update_and_one_delete_take_the_nearest(theirs, ours):
+    fill(theirs, ours, [{"key": {"p": "2dsphere"}}], places.SPHERE_DOCUMENTS)
+    at = {"p": places.near(13, 52)}
+    compare(
+        theirs,
+        ours,
+        [
+            {"update": searches.COLLECTION, "updates": [{"q": at, "u": {"$set": {"seen": 1}}}]},
+            searches.find({"seen": 1}),
+            {"delete": searches.COLLECTION, "deletes": [{"q": at, "limit": 1}]},
+            searches.find({}, {"_id": 1}),
+        ],
+        "one",
+    )
+
+
+def code(call):
+    """By which code the call is refused."""
+    with pytest.raises(OperationFailure) as caught:
+        call()
+    return caught.value.code
+
+
+def ids(cursor):
+    return [document["_id"] for document in cursor]
+
+
+def score(collection, words):
+    return [(found["_id"], round(found["s"], 6)) for found in scored(collection, words)]
+
+
+def scored(collection, words):
+    found = collection.find({"$text": {"$search": words}}, {"s": {"$meta": "textScore"}})
+    return found.sort([("s", {"$meta": "textScore"}), ("_id", 1)])
+
+
+def test_words_are_found_with_their_scores(bare):  # noqa: F811
+    bare.insert_many([{"_id": 1, "a": "run"}, {"_id": 2, "a": "running the shop"}, {"_id": 3, "a": "tea"}])
+    assert code(lambda: list(bare.find({"$text": {"$search": "run"}}))) == 27
+    bare.create_index([("a", "text")])
+    # A text that is nothing but the word gains a tenth; a word counts more the fewer are beside it.
+    assert score(bare, "runs") == [(1, 1.1), (2, 0.75)]
+    bare.replace_one({"_id": 1}, {"_id": 1, "a": "walk"})
+    assert score(bare, "runs") == [(2, 0.75)]
+    bare.delete_one({"_id": 2})
+    assert score(bare, "runs") == []
+
+
+def test_a_transaction_finds_its_own_words_and_places(bare, client):  # noqa: F811
+    bare.create_index([("a", "text")])
+    bare.create_index([("p", "2dsphere")])
+    bare.insert_one({"_id": 1, "a": "tea", "p": [1, 1]})
+    with client.start_session() as session, session.start_transaction():
+        bare.insert_one({"_id": 2, "a": "tea", "p": [0, 0]}, session=session)
+        bare.update_one({"_id": 1}, {"$set": {"a": "coffee"}}, session=session)
+        assert ids(bare.find({"$text": {"$search": "tea"}}, session=session)) == [2]
+        assert ids(bare.find({"p": {"$nearSphere": [0, 0]}}, session=session)) == [2, 1]
+        session.abort_transaction()
+    assert ids(bare.find({"$text": {"$search": "tea"}})) == [1]
+
+
+def test_what_has_expired_is_found_by_no_word_and_no_place(bare, advance, mongo):  # noqa: F811
+    bare.create_index("_ts", expireAfterSeconds=-1)
+    bare.create_index("at", expireAfterSeconds=0)
+    bare.create_index([("a", "text")])
+    bare.create_index([("p", "2dsphere")])
+    bare.insert_one({"_id": "ttl", "a": "tea", "p": [1, 0], "ttl": 10})
+    bare.insert_one({"_id": "date", "a": "tea", "p": [2, 0], "at": when(mongo, 5000)})
+    bare.insert_one({"_id": "stays", "a": "tea", "p": [3, 0]})
+
+    def found():
+        near = {"p": {"$nearSphere": [0, 0]}}
+        ways = [
+            ids(bare.find({"$text": {"$search": "tea"}})),
+            ids(bare.aggregate([{"$match": {"$text": {"$search": "tea"}}}, {"$sort": {"_id": 1}}])),
+            ids(bare.find(near)),
+            ids(bare.aggregate([{"$geoNear": {"near": [0, 0], "spherical": True, "distanceField": "d"}}])),
+            ids(bare.find({"p": {"$geoWithin": {"$centerSphere": [[0, 0], 1]}}})),
+        ]
+        assert all(sorted(way) == sorted(ways[0]) for way in ways), ways
+        assert bare.count_documents({"$text": {"$search": "tea"}}) == len(ways[0])
+        return ways[2]
+
+    assert found() == ["ttl", "date", "stays"]
+    advance(4999)
+    assert found() == ["ttl", "date", "stays"]
+    advance(1)
+    assert found() == ["ttl", "stays"]
+    advance(5000)
+    assert found() == ["stays"]
+    # The same id again is another document.
+    bare.insert_one({"_id": "ttl", "a": "coffee", "p": [4, 0]})
+    assert ids(bare.find({"$text": {"$search": "tea"}})) == ["stays"]
+    assert ids(bare.find({"p": {"$nearSphere": [0, 0]}})) == ["stays", "ttl"]
+
+
+def test_an_index_is_built_over_what_is_there(bare):  # noqa: F811
+    rng = random.Random(7)
+    words = ["tea", "coffee", "run", "house", "blue", "shop"]
+    documents = [
+        {"_id": at, "a": " ".join(rng.choices(words, k=3)), "p": [rng.uniform(-180, 180), rng.uniform(-90, 90)]} for at in range(2000)
+    ]
+    bare.insert_many(documents)
+    bare.create_index([("a", "text")])
+    bare.create_index([("p", "2dsphere")])
+    assert ids(bare.find({"$text": {"$search": "tea"}})) == [one["_id"] for one in documents if "tea" in one["a"]]
+    area = {"$geoWithin": {"$centerSphere": [[10, 50], 0.2]}}
+    inside = ids(bare.find({"p": area}))
+    plan = bare.find({"p": area}).explain()["executionStats"]
+    assert plan["totalDocsExamined"] < 200 and len(inside) > 5
+    bare.drop_index("p_2dsphere")
+    assert ids(bare.find({"p": area})) == inside
+    plan = bare.find({"$text": {"$search": "tea"}, "a": "tea tea tea"}).explain()["executionStats"]
+    assert plan["totalDocsExamined"] < 1500
+
+
+def test_wrong_places_are_refused_and_leave_nothing(bare):  # noqa: F811
+    bare.create_index([("p", "2dsphere")])
+    assert code(lambda: bare.insert_one({"_id": 1, "p": {"type": "Point", "coordinates": [200, 0]}})) == 16755
+    bare.insert_one({"_id": 1, "p": {"type": "Point", "coordinates": [20, 0]}})
+    assert code(lambda: bare.update_one({"_id": 1}, {"$set": {"p": "here"}})) == 16755
+    assert ids(bare.find({"p": {"$nearSphere": [20, 0], "$maxDistance": 0.001}})) == [1]
+    bare.drop_indexes()
+    bare.insert_one({"_id": 2, "p": "here"})
+    assert code(lambda: bare.create_index([("p", "2dsphere")])) == 16755
+    assert list(bare.index_information()) == ["_id_"]

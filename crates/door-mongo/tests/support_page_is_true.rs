@@ -10,7 +10,7 @@ fn the_page_lists_every_command() {
         "# The Mongo door: what works\n\nWritten by `cargo run -p xtask -- gen` from the registry of commands; a test fails when it is stale. \
          What filters, updates and pipelines can do is in `mongo-language.md`.\n\n{}\n\
          Commands that are not listed answer 59, options that are not known 40415. Not served: \
-         roles other than the built-in ones, JavaScript. Geo indexes are kept, but no query uses them.\n",
+         roles other than the built-in ones, JavaScript.\n",
         lapsedb_door_mongo::support_page()
     );
     if std::env::var_os("UPDATE").is_some() {

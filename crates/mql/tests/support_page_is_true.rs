@@ -195,7 +195,8 @@ fn page() -> String {
          the text; those with look-around or back references give up after a million steps and then do not match. There is no \
          JavaScript.\n\n`$text` needs a text index (27). English words are reduced to their stems and its stop words left out, with \
          the same scores as in MongoDB; words of the other languages that an index may name, and of `none`, are compared by their letters \
-         alone, without case and accents. `$near` and `$nearSphere` sort by distance; no geo index is used.\n",
+         alone, without case and accents. `$near` and `$nearSphere` sort by distance and need a `2dsphere` or `2d` index (291), and so does \
+         `$geoNear` (27); `$geoWithin` and `$geoIntersects` need none, but use it.\n",
     );
     table(
         &mut page,

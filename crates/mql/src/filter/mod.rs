@@ -148,6 +148,36 @@ impl Filter {
         special::equal_to(&self.root, path)
     }
 
+    /// What the filter says about places that holds for every document it finds.
+    pub fn places(&self) -> Vec<geo::Place<'_>> {
+        special::places(&self.root)
+    }
+
+    /// The place at a distance that the filter sorts by: how far it is, and what stands there.
+    pub(crate) fn nearest(&self, document: &Object) -> Option<(f64, Value)> {
+        let (path, near) = self.near()?;
+        node::nearest(path, near, Holder::Object(document))
+            .map(|(distance, place)| (distance, place.clone()))
+    }
+
+    /// A filter for places by their distance, within another one.
+    pub(crate) fn near_within(
+        path: &str,
+        near: geo::Near,
+        query: Option<Filter>,
+        options: &Options,
+    ) -> Result<Filter> {
+        let mut parts = vec![Node::Field {
+            path: FieldPath::new(path),
+            test: operators::Test::Near(near),
+        }];
+        parts.extend(query.map(|query| query.root));
+        Ok(Filter {
+            root: normalize::normalize(special::checked(Node::And(parts))?),
+            options: options.clone(),
+        })
+    }
+
     /// The field whose distance the filter sorts by, and how to measure it: `$near` and `$nearSphere`.
     pub fn near(&self) -> Option<(&FieldPath, &geo::Near)> {
         let mut parts = vec![&self.root];

@@ -115,13 +115,24 @@ fn unpositioned(run: &mut Run<'_>, ask: impl FnOnce(&mut Run<'_>) -> bool) -> bo
 
 /// Looks at all places of the document, because the nearest one counts.
 fn near_matches(path: &FieldPath, near: &Near, holder: Holder<'_>, run: &mut Run<'_>) -> bool {
-    let mut nearest: Option<f64> = None;
-    let mut visit = |value: &Value, _| {
-        let found = near.distance(value);
-        nearest = match (nearest, found) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+    let distance = nearest(path, near, holder).map(|(distance, _)| distance);
+    run.distance = distance.filter(|distance| near.is_in_range(*distance));
+    run.distance.is_some()
+}
+
+/// The nearest place at a path, and how far it is.
+pub(crate) fn nearest<'a>(
+    path: &FieldPath,
+    near: &Near,
+    holder: Holder<'a>,
+) -> Option<(f64, &'a Value)> {
+    let mut nearest: Option<(f64, &'a Value)> = None;
+    let mut visit = |value: &'a Value, _| {
+        if let Some(distance) = near.distance(value)
+            && nearest.is_none_or(|(least, _)| distance < least)
+        {
+            nearest = Some((distance, value));
+        }
         false
     };
     let mut walk = Walk {
@@ -129,8 +140,7 @@ fn near_matches(path: &FieldPath, near: &Near, holder: Holder<'_>, run: &mut Run
         visit: &mut visit,
     };
     walk.from(holder, path.parts(), None);
-    run.distance = nearest.filter(|distance| near.is_in_range(*distance));
-    run.distance.is_some()
+    nearest
 }
 
 fn search_matches(search: &Search, run: &mut Run<'_>) -> bool {

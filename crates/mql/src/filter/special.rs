@@ -2,6 +2,7 @@
 
 use lapsedb_value::Value;
 
+use super::geo::{Asked, Place};
 use super::node::Node;
 use super::operators::Test;
 use super::operators::compare::Op;
@@ -14,6 +15,23 @@ pub(super) fn text(node: &Node) -> Option<&Search> {
         Node::Text(search) => Some(search),
         Node::And(parts) | Node::Or(parts) => parts.iter().find_map(text),
         _ => None,
+    }
+}
+
+/// What must hold of places.
+pub(super) fn places(node: &Node) -> Vec<Place<'_>> {
+    match node {
+        Node::And(parts) => parts.iter().flat_map(places).collect(),
+        Node::Field { path, test } => {
+            let asked = match test {
+                Test::Geo(test) => Asked::Test(test),
+                Test::Near(near) => Asked::Near(near),
+                _ => return Vec::new(),
+            };
+            let path = path.text();
+            vec![Place { path, asked }]
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -76,7 +94,7 @@ impl Found {
             Node::Field {
                 test: Test::Near(_),
                 ..
-            } if !top => Err(MqlError::bad_value("geoNear must be top-level expr")),
+            } if !top => Err(MqlError::bad_value("geo $near must be top-level expr")),
             Node::Field {
                 test: Test::Near(_),
                 ..

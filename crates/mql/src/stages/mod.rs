@@ -46,6 +46,7 @@ mod pipeline;
 pub(crate) mod shape;
 
 pub use chain::{Flow, Foreign, NoForeign, STAGE_BYTES_MAX, Wait};
+pub use geo_near::GeoNear;
 pub use merge::{Merge, WhenMatched, WhenNotMatched};
 pub use out::Out;
 pub use pipeline::{Leading, Pipeline, Runner};
@@ -272,6 +273,10 @@ fn check_place(name: &str, at: usize, count: usize, context: &Context<'_>) -> Re
         _ if writes && at + 1 != count => refused(
             40601,
             format!("{name} can only be the final stage in the pipeline"),
+        ),
+        _ if at > 0 && name == "$geoNear" => refused(
+            40603,
+            "$geoNear is only valid as the first stage in an optimized pipeline".to_owned(),
         ),
         _ if at > 0 && FIRST_ONLY.contains(&name) => refused(
             40602,

@@ -73,6 +73,23 @@ impl Pipeline {
         matches!(self.stages.first(), Some(Stage::Documents(_)))
     }
 
+    /// The search for places that the pipeline begins with.
+    pub fn geo_near(&self) -> Option<&GeoNear> {
+        match self.stages.first() {
+            Some(Stage::GeoNear(near)) => Some(near),
+            _ => None,
+        }
+    }
+
+    /// Says in which field the places stand that the pipeline begins with.
+    pub fn search_places_in(&mut self, key: &str) -> Result<()> {
+        let options = self.options.clone();
+        if let Some(Stage::GeoNear(near)) = self.stages.first_mut() {
+            *near = Arc::new(near.over(key, &options)?);
+        }
+        Ok(())
+    }
+
     /// The collection that the outcome replaces.
     pub fn out(&self) -> Option<&Out> {
         match self.stages.last() {

@@ -228,3 +228,98 @@ fn pieces(asked: &str) -> Vec<(Piece, bool)> {
     }
     pieces
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use lapsedb_value::json;
+
+    use super::*;
+
+    fn object(text: &str) -> Object {
+        let value = json::parse(text.as_bytes(), &json::Limits::DEFAULT).unwrap();
+        value.into_object().unwrap()
+    }
+
+    fn search(options: &str, question: &str) -> Search {
+        let spec = Arc::new(TextSpec::of_options(&object(options)));
+        Search::parse(&Value::Object(object(question)), &spec).unwrap()
+    }
+
+    /// The score of a document, as text with four digits.
+    fn score(options: &str, question: &str, document: &str) -> String {
+        match search(options, question).score(&object(document)).unwrap() {
+            Some(score) => format!("{score:.4}"),
+            None => "none".to_owned(),
+        }
+    }
+
+    #[test]
+    fn documents_have_the_scores_that_mongod_gave_them() {
+        let on_a = r#"{"weights":{"a":1}}"#;
+        for (options, asked, document, expected) in [
+            (on_a, "coffee", r#"{"a":"coffee"}"#, "1.0000"),
+            (on_a, "run", r#"{"a":"run"}"#, "1.1000"),
+            (on_a, "coffee", r#"{"a":"Coffee shop"}"#, "0.7500"),
+            (on_a, "coffee tea", r#"{"a":"coffee coffee tea"}"#, "1.9167"),
+            (on_a, "coffee", r#"{"a":["coffee","tea coffee"]}"#, "1.7500"),
+            (
+                on_a,
+                "run",
+                r#"{"a":"tea Running runs run runner"}"#,
+                "1.4000",
+            ),
+            (on_a, "coffee", r#"{"b":"coffee"}"#, "none"),
+            (on_a, "-tea", r#"{"a":"coffee"}"#, "none"),
+            (on_a, "coffee -tea", r#"{"a":"coffee tea"}"#, "none"),
+            (on_a, "the", r#"{"a":"the"}"#, "none"),
+            (
+                r#"{"weights":{"a":2,"b.c":5}}"#,
+                "tea",
+                r#"{"a":"tea","b":{"c":"tea x"}}"#,
+                "5.9500",
+            ),
+            (
+                r#"{"weights":{"$**":7,"a":3}}"#,
+                "tea",
+                r#"{"a":"tea","z":[{"y":"tea"}]}"#,
+                "4.4000",
+            ),
+        ] {
+            let question = format!(r#"{{"$search":"{asked}"}}"#);
+            assert_eq!(
+                score(options, &question, document),
+                expected,
+                "{asked} {document}"
+            );
+        }
+    }
+
+    #[test]
+    fn quotation_marks_and_minus_signs_are_read() {
+        let described = |asked: &str| {
+            let question = format!(r#"{{"$search":{asked:?}}}"#);
+            Value::Object(search("{}", &question).describe()).to_string()
+        };
+        assert_eq!(
+            described("tea -\"green tea\" \"black tea\" -milk-sugar coffee -\"x"),
+            r#"{"terms":["black","coffe","tea"],"negatedTerms":["milk","sugar"],"phrases":["black tea"],"negatedPhrases":["green tea"]}"#
+        );
+    }
+
+    #[test]
+    fn languages_are_named_or_refused() {
+        let on_a = r#"{"weights":{"a":1}}"#;
+        let plain = r#"{"a":"running","language":"none"}"#;
+        assert_eq!(score(on_a, r#"{"$search":"run"}"#, plain), "none");
+        assert_eq!(
+            score(on_a, r#"{"$search":"running","$language":"none"}"#, plain),
+            "1.1000"
+        );
+        let spec = Arc::new(TextSpec::of_options(&object(on_a)));
+        let refused = spec.index_terms(&object(r#"{"a":"x","language":"klingon"}"#));
+        assert_eq!(refused.unwrap_err().code, 17262);
+        let refused = spec.index_terms(&object(r#"{"a":"x","language":5}"#));
+        assert_eq!(refused.unwrap_err().code, 17261);
+    }
+}

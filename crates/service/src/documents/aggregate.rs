@@ -12,7 +12,7 @@ use crate::documents::choose::choose;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::foreign::Others;
 use crate::documents::language::Terms;
-use crate::documents::look::Look;
+use crate::documents::look::{Look, find_collection};
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
 use crate::documents::pour::{merge, replace_by};
@@ -66,7 +66,8 @@ pub(crate) async fn run(
 ) -> Result<Batch> {
     let mut language = aggregate.terms.language(work, namespace).await?;
     language.options.texts = texts(work, namespace, &aggregate.pipeline).await?;
-    let pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
+    let mut pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
+    find_places(work, namespace, &mut pipeline).await?;
     if work.in_transaction() {
         allowed(&pipeline)?;
     }
@@ -118,6 +119,16 @@ async fn check_views(
                 format!("Cannot override a view's default collation: {other}"),
             ));
         }
+    }
+    Ok(())
+}
+
+/// Says in which field the places stand that a pipeline begins with, if it does not.
+async fn find_places(work: &Work, namespace: &Namespace, pipeline: &mut Pipeline) -> Result<()> {
+    if pipeline.geo_near().is_some_and(|near| near.key().is_none()) {
+        let view = work.ctx.view().await?;
+        let collection = find_collection(&view, namespace);
+        pipeline.search_places_in(&search::near_field(collection.as_deref())?)?;
     }
     Ok(())
 }
@@ -215,7 +226,8 @@ pub(crate) async fn start(
     let (source, given) = match pipeline.source() {
         None if pipeline.has_own_documents() => (Source::Ids(Vec::new()), Vec::new()),
         None => {
-            let filter = pipeline.leading().filter;
+            let near = pipeline.geo_near().and_then(|near| near.filter());
+            let filter = near.or(pipeline.leading().filter);
             let source = match filter {
                 Some(filter) => choose(look, language, filter, &language.hint).await?.source,
                 None => Source::Everything,

@@ -87,6 +87,11 @@ pub(crate) async fn choose(
             });
         }
     }
+    if hinted.is_none()
+        && let Some(choice) = search::narrow(look, filter).await?
+    {
+        return Ok(choice);
+    }
     Ok(all(Source::Everything))
 }
 

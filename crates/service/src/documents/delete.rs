@@ -90,7 +90,7 @@ async fn one(
         }
         let mut way = match &walk {
             Some(walk) => walk.clone(),
-            None => language.walk(&look, &filter).await?,
+            None => language.walk_for(&look, &filter, statement.many).await?,
         };
         let mut writing = Writing::on(&look, &collection, namespace).await?;
         let many = statement.many;

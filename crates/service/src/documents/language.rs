@@ -114,6 +114,20 @@ impl Language {
         ))
     }
 
+    /// The same for a command that changes all of them, or only the first: which is the nearest, where distances are asked for.
+    pub(crate) async fn walk_for(
+        &self,
+        look: &Look<'_>,
+        filter: &Filter,
+        many: bool,
+    ) -> Result<Walk> {
+        let walk = self.walk(look, filter).await?;
+        match many {
+            true => Ok(walk),
+            false => search::nearest_first(look, filter, walk).await,
+        }
+    }
+
     /// Where the documents that a filter names by their `_id` come from.
     pub(crate) fn source(&self, filter: &Filter) -> Source {
         let folded = |value: &Value| self.options.collation.is_some() && Collation::matters(value);

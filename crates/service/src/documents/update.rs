@@ -41,6 +41,13 @@ pub(crate) struct Plan {
     pub(crate) update: Update,
 }
 
+impl Plan {
+    /// A way through the documents that are to be changed.
+    async fn way(&self, look: &Look<'_>, many: bool) -> Result<Walk> {
+        self.language.walk_for(look, &self.filter, many).await
+    }
+}
+
 impl Change {
     pub(crate) async fn plan(&self, work: &Work, namespace: &Namespace) -> Result<Plan> {
         let language = self.terms.language(work, namespace).await?;
@@ -146,7 +153,7 @@ async fn one(
         }
         let mut way = match &walk {
             Some(walk) => walk.clone(),
-            None => plan.language.walk(&look, &plan.filter).await?,
+            None => plan.way(&look, statement.many).await?,
         };
         let mut writing = Writing::on(&look, &collection, namespace).await?;
         let mut done = stretch(work, &look, (statement, &plan), &mut way, &mut writing).await?;

@@ -3,13 +3,21 @@
 //! GeoJSON lies on a sphere of 6,378,100 m, its lines are parts of great circles, and its areas are smaller than half of the
 //! sphere. Pairs of numbers with `$box`, `$polygon` and `$center` lie in a plane.
 
+mod extent;
 mod flat;
+mod grid;
+mod keys;
 mod near;
+mod places;
 mod region;
 mod shape;
 mod sphere;
 
+pub use grid::Grid;
+pub use keys::{plane_cells, sphere_cells};
 pub use near::Near;
+pub(crate) use places::Asked;
+pub use places::Place;
 pub(crate) use region::Region;
 pub(crate) use shape::Shape;
 

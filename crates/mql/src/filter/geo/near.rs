@@ -4,20 +4,21 @@ use lapsedb_value::{Object, Value};
 
 use super::shape::{Point, Shape, legacy_point};
 use super::{EARTH_RADIUS_METRES, flat, sphere};
+use crate::show::{show_element, show_object};
 use crate::{MqlError, Result};
 
 /// A middle, and how near and how far a place may be. Such a filter also sorts, nearest first.
 #[derive(Clone, Debug)]
 pub struct Near {
-    middle: Point,
-    unit: Unit,
+    pub(super) middle: Point,
+    pub(super) unit: Unit,
     min: f64,
-    max: f64,
+    pub(super) max: f64,
 }
 
 /// How distances are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
+pub(crate) enum Unit {
     /// Metres on the sphere.
     Metres,
     /// Angles on the sphere.
@@ -29,27 +30,33 @@ enum Unit {
 impl Near {
     /// Reads the argument; `operators` are those of the field, among which the distances of the old form stand.
     pub(crate) fn parse(operator: &str, argument: &Value, operators: &Object) -> Result<Near> {
-        let geometry = argument.get("$geometry");
-        let (middle, unit, limits) = match geometry {
-            Value::Object(geometry) => {
-                let shape = Shape::parse_geojson(geometry)?;
-                let middle = shape.points.first().copied().ok_or_else(|| {
-                    MqlError::bad_value("$near requires a point, given another geometry")
-                })?;
-                let limits = argument.as_object().unwrap_or(operators);
-                (middle, Unit::Metres, limits)
-            }
-            _ => {
-                let middle = legacy_point(argument).ok_or_else(|| {
-                    MqlError::bad_value("$near requires a point, given something else")
-                })?;
-                let unit = match operator {
-                    "$nearSphere" => Unit::Radians,
-                    _ => Unit::Flat,
-                };
-                (middle, unit, operators)
-            }
+        let Some(object) = argument.as_object().filter(|object| is_geojson(object)) else {
+            let middle = legacy_point(argument).ok_or_else(|| match argument {
+                Value::Object(_) => MqlError::bad_value("$geometry is required for geo near query"),
+                _ => {
+                    let shown = show_object(operators);
+                    MqlError::bad_value(format!("near must be first in: {shown}"))
+                }
+            })?;
+            let unit = match operator {
+                "$nearSphere" => Unit::Radians,
+                _ => Unit::Flat,
+            };
+            return Near::new(middle, unit, operators);
         };
+        if let Some((name, value)) = operators.iter().find(|(name, _)| *name != operator) {
+            return Err(MqlError::bad_value(format!(
+                "geo near accepts just one argument when querying for a GeoJSON point. Extra field found: {}",
+                show_element(name, value)
+            )));
+        }
+        let geometry = object.get("$geometry").and_then(Value::as_object);
+        let geometry =
+            geometry.ok_or_else(|| MqlError::bad_value("$geometry must be an object"))?;
+        Near::new(geojson_point(geometry)?, Unit::Metres, object)
+    }
+
+    fn new(middle: Point, unit: Unit, limits: &Object) -> Result<Near> {
         Ok(Near {
             middle,
             unit,
@@ -58,15 +65,55 @@ impl Near {
         })
     }
 
-    /// How far the nearest point of a value is; nothing if it is no place or too near or too far.
+    /// What `$geoNear` asks: a point as GeoJSON or as two numbers, and the distances.
+    pub(crate) fn of_stage(
+        near: &Value,
+        spherical: bool,
+        min: Option<f64>,
+        max: Option<f64>,
+    ) -> Result<Near> {
+        let invalid =
+            || MqlError::bad_value("invalid argument in geo near query: near is no point");
+        let (middle, unit) = match near {
+            Value::Object(object) if object.contains_key("type") => {
+                (geojson_point(object).map_err(|_| invalid())?, Unit::Metres)
+            }
+            legacy => {
+                let unit = if spherical { Unit::Radians } else { Unit::Flat };
+                (legacy_point(legacy).ok_or_else(invalid)?, unit)
+            }
+        };
+        Ok(Near {
+            middle,
+            unit,
+            min: min.unwrap_or(0.0),
+            max: max.unwrap_or(f64::INFINITY),
+        })
+    }
+
+    /// Whether an index over the sphere can serve it.
+    pub fn on_sphere(&self) -> bool {
+        self.unit != Unit::Flat
+    }
+
+    /// Whether an index over the plane can serve it.
+    pub fn on_plane(&self) -> bool {
+        self.unit != Unit::Metres
+    }
+
+    /// How far a value is, from the nearest of its points on; nothing, if it is no place.
     pub fn distance(&self, value: &Value) -> Option<f64> {
         let shape = Shape::of_value(value)?;
-        let to = |point: Point| match self.unit {
-            Unit::Metres => sphere::angle(self.middle, point) * EARTH_RADIUS_METRES,
-            Unit::Radians => sphere::angle(self.middle, point),
-            Unit::Flat => flat::distance(self.middle, point),
-        };
-        shape.vertices().map(to).min_by(f64::total_cmp)
+        match self.unit {
+            Unit::Metres => {
+                sphere::distance(self.middle, &shape).map(|angle| angle * EARTH_RADIUS_METRES)
+            }
+            Unit::Radians => sphere::distance(self.middle, &shape),
+            Unit::Flat => {
+                let to = |point: Point| flat::distance(self.middle, point);
+                shape.vertices().map(to).min_by(f64::total_cmp)
+            }
+        }
     }
 
     /// Whether a distance is neither too small nor too large.
@@ -75,15 +122,35 @@ impl Near {
     }
 }
 
+/// Whether an argument is that of the newer form.
+fn is_geojson(object: &Object) -> bool {
+    object.contains_key("$geometry")
+}
+
+fn geojson_point(geometry: &Object) -> Result<Point> {
+    let invalid = |why: &str| {
+        let shown = show_object(geometry);
+        MqlError::bad_value(format!(
+            "invalid point in geo near query $geometry argument: {shown}  {why}"
+        ))
+    };
+    let shape = Shape::parse_geojson(geometry).map_err(|error| invalid(&error.message))?;
+    match (
+        shape.points.as_slice(),
+        shape.lines.is_empty() && shape.polygons.is_empty(),
+    ) {
+        ([only], true) => Ok(*only),
+        _ => Err(invalid("it is no point")),
+    }
+}
+
 fn limit(object: &Object, name: &str) -> Result<Option<f64>> {
     match object.get(name) {
         None => Ok(None),
         Some(value) => match value.as_f64() {
             Some(distance) if distance >= 0.0 => Ok(Some(distance)),
-            Some(_) | None => Err(MqlError::bad_value(format!(
-                "{} must be non-negative",
-                name.trim_start_matches('$')
-            ))),
+            Some(_) => Err(MqlError::bad_value(format!("{name} must be non-negative"))),
+            None => Err(MqlError::bad_value(format!("{name} must be a number"))),
         },
     }
 }

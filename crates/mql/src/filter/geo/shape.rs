@@ -2,7 +2,8 @@
 
 use lapsedb_value::{Object, Value};
 
-use crate::show::show_value;
+use super::sphere;
+use crate::show::{show_object, show_value};
 use crate::{MqlError, Result};
 
 /// A place by longitude and latitude in degrees, or by x and y.
@@ -23,6 +24,9 @@ pub(crate) struct Shape {
     pub(crate) polygons: Vec<Polygon>,
 }
 
+/// Points of a closed line up to which it is checked that no two stretches cross.
+const CHECKED_POINTS_MAX: usize = 1000;
+
 /// Levels that collections of geometries may nest.
 const DEPTH_MAX: usize = 16;
 
@@ -38,8 +42,24 @@ impl Shape {
                     .as_object()
                     .and_then(|object| Shape::parse_geojson(object).ok())
             }
-            _ => legacy_point(value).map(|point| Shape {
+            _ => first_two(value).ok().map(|point| Shape {
                 points: vec![point],
+                ..Shape::default()
+            }),
+        }
+    }
+
+    /// What a document must hold where an index is over places: two numbers first of all, or GeoJSON.
+    pub(super) fn stored(value: &Value) -> Result<Shape> {
+        let is_legacy = match value {
+            Value::Array(_) => true,
+            Value::Object(object) => object.values().next().is_some_and(Value::is_number),
+            _ => false,
+        };
+        match value {
+            Value::Object(geometry) if !is_legacy => Shape::parse_geojson(geometry),
+            _ => Ok(Shape {
+                points: vec![first_two(value)?],
                 ..Shape::default()
             }),
         }
@@ -60,15 +80,20 @@ impl Shape {
         let coordinates = geometry.get("coordinates").unwrap_or(Value::undefined());
         match kind {
             "Point" => self.points.push(position(coordinates)?),
-            "MultiPoint" => self.points.extend(positions(coordinates)?),
+            "MultiPoint" => {
+                some(kind, coordinates)?;
+                self.points.extend(positions(coordinates)?);
+            }
             "LineString" => self.lines.push(line(coordinates)?),
             "MultiLineString" => {
+                some(kind, coordinates)?;
                 for part in elements(coordinates)? {
                     self.lines.push(line(part)?);
                 }
             }
             "Polygon" => self.polygons.push(polygon(coordinates)?),
             "MultiPolygon" => {
+                some(kind, coordinates)?;
                 for part in elements(coordinates)? {
                     self.polygons.push(polygon(part)?);
                 }
@@ -81,7 +106,12 @@ impl Shape {
                     self.add(part, depth + 1)?;
                 }
             }
-            _ => return Err(MqlError::bad_value(format!("unknown GeoJSON type: {kind}"))),
+            _ => {
+                return Err(MqlError::bad_value(format!(
+                    "unknown GeoJSON type: {}",
+                    show_object(geometry)
+                )));
+            }
         }
         Ok(())
     }
@@ -131,6 +161,36 @@ pub(crate) fn legacy_point(value: &Value) -> Option<Point> {
     }
 }
 
+/// A geometry of several parts has one at least.
+fn some(kind: &str, coordinates: &Value) -> Result<()> {
+    match elements(coordinates)?.is_empty() {
+        true => Err(MqlError::bad_value(format!(
+            "{kind} coordinates must have at least 1 element"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// The point of two numbers that may be followed by anything.
+pub(super) fn first_two(value: &Value) -> Result<Point> {
+    let members: Vec<&Value> = match value {
+        Value::Array(elements) => elements.iter().take(2).collect(),
+        Value::Object(object) => object.values().take(2).collect(),
+        _ => return Err(MqlError::bad_value("Point must be an array or object")),
+    };
+    match members.as_slice() {
+        [x, y] => match (x.as_f64(), y.as_f64()) {
+            (Some(x), Some(y)) => Ok(Point { x, y }),
+            _ => Err(MqlError::bad_value(
+                "Point must only contain numeric elements",
+            )),
+        },
+        _ => Err(MqlError::bad_value(
+            "Point must only contain numeric elements",
+        )),
+    }
+}
+
 fn elements(value: &Value) -> Result<&[Value]> {
     value
         .as_array()
@@ -138,17 +198,13 @@ fn elements(value: &Value) -> Result<&[Value]> {
 }
 
 fn position(value: &Value) -> Result<Point> {
-    let numbers: Option<Vec<f64>> = elements(value)?.iter().take(2).map(Value::as_f64).collect();
-    match numbers.as_deref() {
-        Some([x, y]) if (-180.0..=180.0).contains(x) && (-90.0..=90.0).contains(y) => {
-            Ok(Point { x: *x, y: *y })
-        }
-        Some([x, y]) => Err(MqlError::bad_value(format!(
-            "longitude/latitude is out of bounds, lng: {x} lat: {y}"
+    let point = first_two(value)?;
+    match (-180.0..=180.0).contains(&point.x) && (-90.0..=90.0).contains(&point.y) {
+        true => Ok(point),
+        false => Err(MqlError::bad_value(format!(
+            "longitude/latitude is out of bounds, lng: {} lat: {}",
+            point.x, point.y
         ))),
-        _ => Err(MqlError::bad_value(
-            "GeoJSON coordinates must be an array of coordinates",
-        )),
     }
 }
 
@@ -157,17 +213,19 @@ fn positions(value: &Value) -> Result<Vec<Point>> {
 }
 
 fn line(value: &Value) -> Result<Vec<Point>> {
-    let points = positions(value)?;
+    let mut points = positions(value)?;
+    points.dedup();
     match points.len() {
-        0 | 1 => Err(MqlError::bad_value(
-            "GeoJSON LineString must have at least 2 vertices",
-        )),
+        0 | 1 => Err(MqlError::bad_value(format!(
+            "GeoJSON LineString must have at least 2 vertices: {}",
+            show_value(value)
+        ))),
         _ => Ok(points),
     }
 }
 
 fn polygon(value: &Value) -> Result<Polygon> {
-    let mut rings = Vec::new();
+    let mut rings: Polygon = Vec::new();
     for ring in elements(value)? {
         let mut points = positions(ring)?;
         if points.first() != points.last() || points.is_empty() {
@@ -181,6 +239,21 @@ fn polygon(value: &Value) -> Result<Polygon> {
         if points.len() < 3 {
             return Err(MqlError::bad_value(format!(
                 "Loop must have at least 3 different vertices: {}",
+                show_value(ring)
+            )));
+        }
+        if points.len() <= CHECKED_POINTS_MAX && sphere::crosses_itself(&points) {
+            return Err(MqlError::bad_value(format!(
+                "Loop is not valid: {} Edges cross.",
+                show_value(ring)
+            )));
+        }
+        if rings
+            .first()
+            .is_some_and(|outside| !sphere::encloses(outside, &points))
+        {
+            return Err(MqlError::bad_value(format!(
+                "Secondary loops not contained by first exterior loop - secondary loops must be holes: {}",
                 show_value(ring)
             )));
         }

@@ -57,6 +57,91 @@ pub(super) fn angle(a: Point, b: Point) -> f64 {
     Vector::of(a).angle(Vector::of(b))
 }
 
+/// The angle between a place and the nearest of a shape; none from inside an area.
+pub(super) fn distance(point: Point, shape: &Shape) -> Option<f64> {
+    if shape
+        .polygons
+        .iter()
+        .any(|polygon| in_polygon(polygon, point))
+    {
+        return Some(0.0);
+    }
+    let points = shape.points.iter().map(|other| angle(point, *other));
+    let edges = shape.edges().into_iter().map(|edge| to_edge(point, edge));
+    points.chain(edges).min_by(f64::total_cmp)
+}
+
+/// The angle between a place and the nearest of a stretch.
+fn to_edge(point: Point, (a, b): (Point, Point)) -> f64 {
+    let ends = angle(point, a).min(angle(point, b));
+    let [place, start, end] = [point, a, b].map(Vector::of);
+    let plane = start.cross(end);
+    let length = plane.length();
+    if length <= SAME_PLACE {
+        return ends;
+    }
+    // The nearest place of the whole circle lies on the stretch if it is on the inner side of both of its ends.
+    let inner = plane.cross(start).dot(place) >= 0.0 && end.cross(plane).dot(place) >= 0.0;
+    match inner {
+        true => (plane.dot(place).abs() / length).min(1.0).asin().min(ends),
+        false => ends,
+    }
+}
+
+/// The least and the greatest latitude of a stretch: its circle may lead nearer to a pole than both of its ends.
+pub(super) fn latitudes((a, b): (Point, Point)) -> (f64, f64) {
+    let (mut low, mut high) = (a.y.min(b.y), a.y.max(b.y));
+    let (start, end) = (Vector::of(a), Vector::of(b));
+    let plane = start.cross(end);
+    let length = plane.length();
+    if length > SAME_PLACE {
+        let highest = (plane.x.hypot(plane.y) / length)
+            .min(1.0)
+            .asin()
+            .to_degrees();
+        let up = Vector {
+            x: -plane.x * plane.z,
+            y: -plane.y * plane.z,
+            z: plane.x * plane.x + plane.y * plane.y,
+        };
+        let on_it = |place: Vector| {
+            plane.cross(start).dot(place) >= 0.0 && end.cross(plane).dot(place) >= 0.0
+        };
+        if on_it(up) {
+            high = high.max(highest);
+        }
+        let down = Vector {
+            x: -up.x,
+            y: -up.y,
+            z: -up.z,
+        };
+        if on_it(down) {
+            low = low.min(-highest);
+        }
+    }
+    (low, high)
+}
+
+/// Whether two stretches of a closed line cross.
+pub(super) fn crosses_itself(ring: &[Point]) -> bool {
+    let edges: Vec<_> = ring
+        .iter()
+        .copied()
+        .zip(ring.iter().copied().cycle().skip(1))
+        .collect();
+    let pairs = edges.iter().enumerate();
+    pairs
+        .flat_map(|(at, one)| edges.iter().skip(at + 1).map(move |other| (one, other)))
+        .any(|(one, other)| cross(*one, *other))
+}
+
+/// Whether a closed line lies in another one.
+pub(super) fn encloses(outside: &[Point], inside: &[Point]) -> bool {
+    inside
+        .iter()
+        .all(|point| in_ring(outside, *point) || on_ring(outside, *point))
+}
+
 /// Whether the whole shape lies in one of the areas.
 pub(super) fn within(area: &Shape, shape: &Shape) -> bool {
     let borders = area.edges();
@@ -110,7 +195,7 @@ pub(super) fn intersects(a: &Shape, b: &Shape) -> bool {
 }
 
 /// Inside the first ring and not inside a hole; the border belongs to the area.
-fn in_polygon(polygon: &Polygon, point: Point) -> bool {
+pub(super) fn in_polygon(polygon: &Polygon, point: Point) -> bool {
     let Some((outside, holes)) = polygon.split_first() else {
         return false;
     };

@@ -8,7 +8,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
-use crate::documents::indexes::{TS, text};
+use crate::documents::indexes::{TS, places, text};
 
 /// Fields of an index at most.
 const FIELDS_MAX: usize = 32;
@@ -89,6 +89,8 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
     read_options(spec, &mut definition)?;
     if text::is_text(&key) {
         text::complete(&key, &mut definition)?;
+    } else if let Some(kind) = places::kind(&key) {
+        places::complete(kind, &key, &mut definition)?;
     } else if definition.options.contains_key("weights") {
         return Err(refused(
             "the field 'weights' can only be specified with text indexes",

@@ -6,6 +6,7 @@ mod definition;
 mod drop;
 mod in_transaction;
 mod list;
+mod places;
 mod text;
 
 use lapsedb_record::Setting;

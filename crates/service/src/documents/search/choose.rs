@@ -10,8 +10,8 @@ use crate::documents::choose::{Choice, Hint};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::language::Filter;
 use crate::documents::look::Look;
-use crate::documents::search::text;
-use crate::documents::walk::Source;
+use crate::documents::search::{places, text};
+use crate::documents::walk::{Source, Walk};
 
 /// Entries an index may name before looking at all documents is taken to be no worse.
 const ENTRIES_MAX: usize = 200_000;
@@ -21,7 +21,7 @@ const STEP_ENTRIES: usize = 4096;
 /// Two beginnings of entries, both inclusive.
 pub(super) type Stretch = (Vec<u8>, Vec<u8>);
 
-/// The documents of a search; nothing, if the filter asks for none.
+/// The documents of a search that only an index answers; nothing, if the filter asks for none.
 ///
 /// # Errors
 /// When the index that it needs is not there or cannot answer, or a hint says otherwise.
@@ -30,25 +30,64 @@ pub(crate) async fn choose(
     filter: &Filter,
     hint: &Hint,
 ) -> Result<Option<Choice>> {
-    let Some(search) = filter.text() else {
-        return Ok(None);
-    };
     let Some(collection) = &look.collection else {
         return Ok(None);
     };
-    if !matches!(hint, Hint::None) {
-        return Err(Fault::new(
-            code::BAD_VALUE,
-            "text and hint not allowed in same query",
-        ));
+    let found = match filter.text() {
+        None => places::near(collection, filter, hint)?,
+        Some(_) if !matches!(hint, Hint::None) => {
+            return Err(Fault::new(
+                code::BAD_VALUE,
+                "text and hint not allowed in same query",
+            ));
+        }
+        // One of several ways to match: the words are looked for in every document.
+        Some(_) if !filter.demands_text() => return Ok(Some(everything())),
+        Some(search) => {
+            let (index, stems) = text::entries(collection, search, filter)?;
+            Some((
+                index,
+                stems.into_iter().map(|stem| (stem.clone(), stem)).collect(),
+            ))
+        }
+    };
+    match found {
+        None => Ok(None),
+        // What a transaction has changed stands in no index yet.
+        Some(_) if look.overlay.is_some() => Ok(Some(everything())),
+        Some((index, stretches)) => Ok(Some(read(look, collection, index, stretches).await?)),
     }
-    // One of several ways to match, or asked within a transaction: the words are looked for in every document.
-    if !filter.demands_text() || look.overlay.is_some() {
-        return Ok(Some(everything()));
+}
+
+/// The documents that may lie where a filter asks; nothing, if no index over places can say.
+pub(crate) async fn narrow(look: &Look<'_>, filter: &Filter) -> Result<Option<Choice>> {
+    let Some(collection) = &look.collection else {
+        return Ok(None);
+    };
+    match places::within(collection, filter) {
+        Some((index, stretches)) if look.overlay.is_none() => {
+            Ok(Some(read(look, collection, index, stretches).await?))
+        }
+        Some(_) | None => Ok(None),
     }
-    let (index, stems) = text::entries(collection, search, filter)?;
-    let stretches = stems.into_iter().map(|stem| (stem.clone(), stem)).collect();
-    Ok(Some(read(look, collection, index, stretches).await?))
+}
+
+/// The same documents with the nearest first, for commands that take only one of them.
+pub(crate) async fn nearest_first(look: &Look<'_>, filter: &Filter, walk: Walk) -> Result<Walk> {
+    if filter.near().is_none() || look.overlay.is_some() {
+        return Ok(walk);
+    }
+    let (mut walk, mut found) = (walk, Vec::new());
+    while !walk.ended() {
+        for row in walk.next(look, STEP_ENTRIES).await? {
+            if let Some(matched) = filter.match_with_position(&row.document()?)? {
+                found.push((matched.distance.unwrap_or(f64::INFINITY), row.key));
+            }
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let keys = found.into_iter().map(|(_, key)| key).collect();
+    Ok(Walk::new(Source::Keys(Arc::new(keys))))
 }
 
 fn everything() -> Choice {

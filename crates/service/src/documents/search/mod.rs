@@ -1,11 +1,13 @@
-//! What only the keys of certain indexes answer: `$text` by words.
+//! What only the keys of certain indexes answer: `$text` by words, `$near` and its like by the cells of places.
 
 mod choose;
 mod keys;
+mod places;
 mod text;
 
-pub(crate) use choose::choose;
+pub(crate) use choose::{choose, narrow, nearest_first};
 pub(crate) use keys::key_makers;
+pub(crate) use places::near_field;
 pub(crate) use text::{all_specs, spec};
 
 /// The field that stands for the words of a text index.
@@ -14,3 +16,7 @@ pub(crate) const FTS: &str = "_fts";
 pub(crate) const FTSX: &str = "_ftsx";
 /// The option, seen by no client, that says that documents have entries: indexes of older stores have none.
 pub(crate) const ENTRIES: &str = "entries";
+/// Between which numbers the places of a `2d` index lie, where it does not say.
+pub(crate) const PLANE_MIN: f64 = -180.0;
+/// See [`PLANE_MIN`].
+pub(crate) const PLANE_MAX: f64 = 180.0;

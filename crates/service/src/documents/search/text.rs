@@ -64,7 +64,7 @@ pub(super) fn entries<'a>(
 }
 
 /// Whether every document that a filter finds is one that a partial index holds: by its equalities, field by field.
-fn follows(partial: &Object, filter: &Filter) -> Result<bool> {
+pub(super) fn follows(partial: &Object, filter: &Filter) -> Result<bool> {
     for (path, condition) in partial {
         let Some(value) = filter.equal_to(path) else {
             return Ok(false);
