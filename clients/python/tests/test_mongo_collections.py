@@ -573,7 +573,14 @@ def test_a_tailable_cursor_goes_on_where_it_ended(db):
     refused(lambda: db.command("find", "t", tailable=True, sort={"$natural": -1}), 2)
     refused(lambda: db.command("getMore", Int64(cursor.cursor_id), collection="t", maxTimeMS=100), 2)
     db.t.drop()
-    refused(lambda: db.command("getMore", Int64(cursor.cursor_id), collection="t"), 175)
+    # The driver takes the end of a tailed collection for the end of the cursor.
+    assert ids(cursor) == [] and not cursor.alive
+    with db.client.start_session() as session:
+        db.create_collection("t", capped=True, size=10000, session=session)
+        db.t.insert_one({"_id": 0}, session=session)
+        found = db.command("find", "t", tailable=True, session=session)["cursor"]["id"]
+        db.t.drop(session=session)
+        refused(lambda: db.command("getMore", Int64(found), collection="t", session=session), 175)
 
 
 def test_a_cursor_that_awaits_is_woken_by_an_insert(db):
@@ -616,5 +623,120 @@ def test_a_time_series_wants_a_date_and_expires_by_it(mongo, db):
 def test_a_clustered_collection_is_listed_as_such(db):
     db.create_collection("c", clusteredIndex={"key": {"_id": 1}, "unique": True})
     assert options(db, "c") == {"clusteredIndex": {"v": 2, "key": {"_id": 1}, "name": "_id_", "unique": True}}
+    assert list(db.c.list_indexes()) == [{"v": 2, "key": {"_id": 1}, "name": "_id_", "unique": True, "clustered": True}]
     refused(lambda: db.command("create", "d", clusteredIndex={"key": {"a": 1}, "unique": True}), 197)
     refused(lambda: db.command("create", "d", clusteredIndex={"key": {"_id": 1}, "unique": False}), 5979700)
+
+
+# Further commands
+
+
+def test_small_commands_answer_and_refuse_by_name(client, db):
+    db.a.insert_many([{"_id": n} for n in range(3)])
+    db.a.create_index("x")
+    admin = client.admin
+    assert db.command("compact", "a")["bytesFreed"] == 0
+    refused(lambda: db.command("compact", "nothing"), 26)
+    reindexed = db.command("reIndex", "a")
+    assert (reindexed["nIndexesWas"], [i["name"] for i in reindexed["indexes"]]) == (2, ["_id_", "x_1"])
+    assert "oidMachine" in db.command("features")
+    assert admin.command("killOp", 1, op=7)["info"] == "attempting to kill op"
+    refused(lambda: db.command("killOp", 1, op=7), 13)
+    refused(lambda: admin.command("killOp", 1), 4)
+    refused(lambda: admin.command("killOp", 1, op="x"), 14)
+    assert db.command("planCacheClear", "a")["ok"] == db.command("planCacheClearFilters", "a")["ok"] == 1
+    assert db.command("planCacheListFilters", "a")["filters"] == []
+    refused(lambda: db.command("planCacheSetFilter", "a", query={}, indexes=["x_1"]), 115)
+    refused(lambda: db.command("mapReduce", "a", map="x", reduce="y", out={"inline": 1}), 115)
+    refused(lambda: admin.command("bulkWrite", 1, ops=[], nsInfo=[]), 59)
+    refused(lambda: db.command("eval", "1"), 59)
+    assert admin.command("enableSharding", db.name)["ok"] == 1
+    made = admin.command("shardCollection", f"{db.name}.sharded", key={"user": "hashed"})
+    assert made["collectionsharded"] == f"{db.name}.sharded" and "sharded" in db.list_collection_names()
+    refused(lambda: admin.command("shardCollection", f"{db.name}.b", key={"user": 5}), 2)
+
+
+def test_what_would_change_the_answer_is_never_ignored(client, db):
+    db.a.insert_one({"_id": 1})
+    admin = client.admin
+    for code, call in (
+        (115, lambda: admin.command("fsync", 1, lock=True)),
+        (13, lambda: db.command("fsync", 1)),
+        (13, lambda: db.command("currentOp", 1)),
+        (115, lambda: admin.command("setDefaultRWConcern", 1, defaultReadConcern={"level": "majority"})),
+        (2, lambda: db.command("dbStats", 1, scale=0)),
+        (5255100, lambda: db.command("dropDatabase", 2)),
+        (72, lambda: db.command("validate", "a", full=True, background=True)),
+        (115, lambda: db.command("validate", "a", repair=True)),
+        (40415, lambda: db.command("aggregate", "a", pipeline=[], cursor={}, exchange={"policy": "x"})),
+        (278, lambda: db.command("createIndexes", "a", indexes=[{"key": {"z": 1}, "name": "z"}], commitQuorum=5)),
+        (40415, lambda: db.command("hostInfo", 1, foo=1)),
+        (40415, lambda: db.command("endSessions", [], foo=1)),
+        (14, lambda: db.command("endSessions", 1)),
+        (73, lambda: db.command("create", "system.foo")),
+        (73, lambda: db["system.foo"].insert_one({})),
+        (73, lambda: db.command("aggregate", 1, pipeline=[{"$currentOp": {}}], cursor={})),
+        (4890500, lambda: list(db.a.aggregate([], let={"v": "$a"}))),
+    ):
+        refused(call, code)
+    assert db.a.count_documents({}) == 1
+    computed = db.a.aggregate([{"$project": {"x": "$$w"}}], let={"v": {"$add": [1, 2]}, "w": "$$v"})
+    assert list(computed) == [{"_id": 1, "x": 3}]
+    assert len(list(client.admin.aggregate([{"$currentOp": {}}]))) == 1
+
+
+def test_a_view_is_explained_by_what_is_under_it(numbers):
+    numbers.a.create_index("x")
+    explained = numbers.command("explain", {"find": "v", "filter": {"s": "a"}}, verbosity="executionStats")
+    assert explained["queryPlanner"]["namespace"] == f"{numbers.name}.a"
+    assert explained["executionStats"]["nReturned"] == 2
+    assert explained["executionStats"]["totalDocsExamined"] == 5
+
+
+def test_sessions_that_end_take_their_cursors_and_transactions(client, db):
+    db.a.insert_many([{"_id": n} for n in range(10)])
+    for ending in ("endSessions", "killSessions", "killAllSessions"):
+        with client.start_session() as session:
+            other = db.a.find(batch_size=2)
+            next(other)
+            cursor = db.a.find(batch_size=2, session=session)
+            next(cursor)
+            client.admin.command(ending, [] if ending == "killAllSessions" else [session.session_id])
+            with pytest.raises(OperationFailure) as caught:
+                list(cursor)
+            assert caught.value.code == 43
+            if ending != "killAllSessions":
+                assert len(list(other)) == 9
+            session.start_transaction()
+            db.a.update_one({"_id": 1}, {"$set": {ending: 1}}, session=session)
+            client.admin.command(ending, [] if ending == "killAllSessions" else [session.session_id])
+            with pytest.raises(OperationFailure) as caught:
+                session.commit_transaction()
+            assert caught.value.code == 251
+        db.a.update_one({"_id": 1}, {"$set": {"free": ending}})
+    assert db.a.find_one({"_id": 1}) == {"_id": 1, "free": "killAllSessions"}
+
+
+def test_throughput_is_asked_for_as_at_cosmos_and_is_the_other_doors(mongo, client):
+    db = client[fresh("db")]
+    db.command({"customAction": "CreateDatabase", "offerThroughput": 1000})
+    told = db.command({"customAction": "GetDatabase"})
+    assert (told["database"], told["provisionedThroughput"]) == (db.name, 1000)
+    db.command({"customAction": "UpdateDatabase", "autoScaleSettings": {"maxThroughput": 4000}})
+    assert db.command({"customAction": "GetDatabase"})["autoScaleSettings"] == {"maxThroughput": 4000}
+    index = {"key": {"a": 1}, "name": "a_1"}
+    db.command({"customAction": "CreateCollection", "collection": "c", "offerThroughput": 500, "shardKey": "a", "indexes": [index]})
+    told = db.command({"customAction": "GetCollection", "collection": "c"})
+    assert (told["collection"], told["provisionedThroughput"]) == ("c", 500)
+    assert list(db.c.index_information()) == ["_id_", "a_1"]
+    container = CosmosClient(mongo.url(), KEY).get_database_client(db.name).get_container_client("c")
+    assert container.get_throughput().offer_throughput == 500
+    container.replace_throughput(800)
+    assert db.command({"customAction": "GetCollection", "collection": "c"})["provisionedThroughput"] == 800
+    db.command({"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 600})
+    assert container.get_throughput().offer_throughput == 600
+    refused(lambda: db.command({"customAction": "CreateCollection", "collection": "c"}), 48)
+    refused(lambda: db.command({"customAction": "GetCollection", "collection": "nothing"}), 26)
+    refused(lambda: db.command({"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 7}), 2)
+    refused(lambda: db.command({"customAction": "Dance"}), 59)
+    client.drop_database(db.name)

@@ -73,6 +73,20 @@ impl Call<'_> {
         Ctx::new(Arc::clone(&self.door.service), self.who()).by(owner)
     }
 
+    /// Refuses a command that belongs to the whole server on any other database.
+    pub(crate) fn only_on_admin(&self) -> Result<(), Fault> {
+        if self.database == "admin" {
+            return Ok(());
+        }
+        Err(Fault::new(
+            codes::UNAUTHORIZED,
+            format!(
+                "{} may only be run against the admin database.",
+                self.command.name
+            ),
+        ))
+    }
+
     /// The work of this command, outside of its session.
     pub(crate) fn work(&self) -> Work {
         Work::new(self.ctx()).within(self.generic.max_time)

@@ -21,6 +21,7 @@ pub(crate) const INVALID_OPTIONS: i32 = 72;
 pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;
 pub(crate) const UNSUPPORTED_OP_QUERY: i32 = 352;
 pub(crate) const BAD_VALUE: i32 = 2;
+pub(crate) const NO_SUCH_KEY: i32 = 4;
 pub(crate) const FAILED_TO_PARSE: i32 = 9;
 pub(crate) const NEGATIVE: i32 = 51_024;
 pub(crate) const PROTOCOL_ERROR: i32 = 17;

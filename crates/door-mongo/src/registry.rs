@@ -2,17 +2,18 @@
 
 use crate::call::{Call, Running};
 use crate::commands::{
-    abort_transaction, aggregate, build_info, coll_mod, coll_stats, commit_transaction,
+    abort_transaction, aggregate, build_info, coll_mod, coll_stats, commit_transaction, compact,
     configure_fail_point, connection_status, convert_to_capped, count, create, create_indexes,
-    create_user, current_op, data_size, db_stats, default_rw_concern, delete, distinct, drop,
-    drop_all_users, drop_database, drop_indexes, drop_user, end_sessions, explain, find,
-    find_and_modify, fsync, get_cmd_line_opts, get_log, get_more, get_parameter,
-    grant_roles_to_user, hello, host_info, insert, kill_all_sessions, kill_all_sessions_by_pattern,
-    kill_cursors, kill_sessions, list_collections, list_commands, list_databases, list_indexes,
-    logout, ping, profile, refresh_sessions, rename_collection, repl_set_get_config,
-    repl_set_get_status, revoke_roles_from_user, roles_info, sasl_continue, sasl_start,
-    server_status, set_parameter, start_session, top, update, update_user, users_info, validate,
-    whats_my_uri,
+    create_user, current_op, custom_action, data_size, db_stats, default_rw_concern, delete,
+    distinct, drop, drop_all_users, drop_database, drop_indexes, drop_user, enable_sharding,
+    end_sessions, explain, features, find, find_and_modify, fsync, get_cmd_line_opts, get_log,
+    get_more, get_parameter, grant_roles_to_user, hello, host_info, insert, kill_all_sessions,
+    kill_all_sessions_by_pattern, kill_cursors, kill_op, kill_sessions, list_collections,
+    list_commands, list_databases, list_indexes, logout, map_reduce, ping, plan_cache_clear,
+    plan_cache_list_filters, plan_cache_set_filter, profile, re_index, refresh_sessions,
+    rename_collection, repl_set_get_config, repl_set_get_status, revoke_roles_from_user,
+    roles_info, sasl_continue, sasl_start, server_status, set_parameter, shard_collection,
+    start_session, top, update, update_user, users_info, validate, whats_my_uri,
 };
 
 /// Whether a command may come before the login.
@@ -58,17 +59,19 @@ commands! {
     "abortTransaction" abort_transaction Needed "Gives a transaction up.";
     "aggregate" aggregate Needed "Runs a pipeline.";
     "buildInfo" ["buildinfo"] build_info Open (greets) "Says what this server is.";
-    "collMod" coll_mod Needed "Changes an index or an option of a collection.";
+    "collMod" coll_mod Needed "Changes an index, an option of a collection, or a view.";
     "collStats" ["collstats"] coll_stats Needed "Tells the size of a collection.";
     "commitTransaction" commit_transaction Needed "Commits a transaction.";
+    "compact" compact Needed "Does nothing: space is given back by itself.";
     "configureFailPoint" configure_fail_point Needed "Makes commands fail on purpose, in tests.";
     "connectionStatus" connection_status Open "Says who is logged in.";
     "convertToCapped" convert_to_capped Needed "Makes a collection one that holds only so much.";
     "count" count Needed "Counts documents.";
-    "create" create Needed "Makes a collection.";
+    "create" create Needed "Makes a collection or a view.";
     "createIndexes" create_indexes Needed "Makes indexes.";
     "createUser" create_user Needed "Makes a user.";
     "currentOp" current_op Needed "Lists what is under way.";
+    "customAction" custom_action Needed "Makes, changes and shows what has throughput, as Cosmos does.";
     "dataSize" ["datasize"] data_size Needed "Tells how many bytes documents have.";
     "dbStats" ["dbstats"] db_stats Needed "Tells the size of a database.";
     "delete" delete Needed "Deletes documents.";
@@ -78,8 +81,10 @@ commands! {
     "dropDatabase" drop_database Needed "Drops a database with its collections.";
     "dropIndexes" ["deleteIndexes"] drop_indexes Needed "Drops indexes.";
     "dropUser" drop_user Needed "Removes a user.";
+    "enableSharding" enable_sharding Needed "Accepts that a database is sharded.";
     "endSessions" end_sessions Open "Forgets sessions.";
     "explain" explain Needed "Tells how a command would be executed.";
+    "features" features Needed "Tells what the server is built with.";
     "find" find Needed "Reads documents.";
     "findAndModify" ["findandmodify"] find_and_modify Needed "Changes or deletes one document and shows it.";
     "fsync" fsync Needed "Does nothing: what is acknowledged is on disk.";
@@ -95,14 +100,20 @@ commands! {
     "killAllSessions" kill_all_sessions Needed "Ends what all sessions do, or those of some users.";
     "killAllSessionsByPattern" kill_all_sessions_by_pattern Needed "Ends what sessions do that fit a pattern.";
     "killCursors" kill_cursors Needed "Closes cursors.";
+    "killOp" kill_op Needed "Ends an operation, of which none is ever listed.";
     "killSessions" kill_sessions Needed "Ends what sessions do.";
     "listCollections" list_collections Needed "Lists a database's collections.";
     "listCommands" list_commands Needed "Lists the commands.";
     "listDatabases" list_databases Needed "Lists the databases.";
     "listIndexes" list_indexes Needed "Lists a collection's indexes.";
     "logout" logout Open "Ends a login.";
+    "mapReduce" ["mapreduce"] map_reduce Needed "Is refused: no JavaScript runs here.";
     "ping" ping Open "Answers.";
+    "planCacheClear" ["planCacheClearFilters"] plan_cache_clear Needed "Does nothing: no plan is remembered.";
+    "planCacheListFilters" plan_cache_list_filters Needed "Lists index filters: there are none.";
+    "planCacheSetFilter" plan_cache_set_filter Needed "Is refused: name an index with a hint.";
     "profile" profile Needed "Tells that nothing is profiled.";
+    "reIndex" re_index Needed "Lists the indexes, which are always whole.";
     "refreshSessions" refresh_sessions Needed "Prolongs sessions.";
     "renameCollection" rename_collection Needed "Gives a collection another name.";
     "replSetGetConfig" repl_set_get_config Needed "Tells how the set of one is configured.";
@@ -113,6 +124,7 @@ commands! {
     "saslStart" sasl_start Open "Begins a login.";
     "serverStatus" server_status Needed "Tells how the server fares.";
     "setParameter" set_parameter Needed "Changes a parameter.";
+    "shardCollection" shard_collection Needed "Accepts that a collection is sharded, and makes it.";
     "startSession" start_session Needed "Begins a session.";
     "top" top Needed "Tells where time is spent.";
     "update" update Needed "Changes documents.";

@@ -25,6 +25,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let explains = fields.truth("explain", false)?;
     let aggregate = read(&mut fields, explains)?;
     fields.end()?;
+    check(call, &aggregate)?;
     if explains {
         return explain::pipeline(call, &namespace);
     }
@@ -35,6 +36,48 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         field: "firstBatch",
         batch,
     })
+}
+
+/// Stages that are not part of the stable API.
+const UNSTABLE: [&str; 6] = [
+    "$currentOp",
+    "$indexStats",
+    "$listLocalSessions",
+    "$listSessions",
+    "$planCacheStats",
+    "$search",
+];
+
+/// Refuses stages that do not go with what else the command says.
+fn check(call: &Call<'_>, aggregate: &Aggregate) -> Result<(), Fault> {
+    let names = || {
+        let stages = aggregate.pipeline.iter().filter_map(Value::as_object);
+        stages.filter_map(|stage| stage.keys().next())
+    };
+    if call.generic.api_strict
+        && let Some(name) = names().find(|name| UNSTABLE.contains(&name.as_str()))
+    {
+        return Err(Fault::new(
+            codes::API_STRICT,
+            format!("stage {name} is not allowed with 'apiStrict: true' in API Version 1"),
+        ));
+    }
+    let concern = call.generic.read_concern.as_ref();
+    if concern.is_some_and(|concern| concern.level.as_deref() == Some("linearizable"))
+        && let Some(name) = names().find(|name| ["$out", "$merge"].contains(&name.as_str()))
+    {
+        return Err(Fault::new(
+            codes::INVALID_OPTIONS,
+            format!("{name} cannot be used with a 'linearizable' read concern level"),
+        ));
+    }
+    if call.database != "admin" && names().any(|name| name == "$currentOp") {
+        return Err(Fault::new(
+            73,
+            "$currentOp must be run against the 'admin' database with {aggregate: 1}",
+        ));
+    }
+    Ok(())
 }
 
 /// The members of an aggregation.
@@ -53,13 +96,7 @@ pub(crate) fn read(fields: &mut Fields, explains: bool) -> Result<Aggregate, Fau
     let batch_size = cursor.size("batchSize")?;
     cursor.end()?;
     let terms = terms(fields, "let")?;
-    fields.ignore(&[
-        "allowDiskUse",
-        "bypassDocumentValidation",
-        "exchange",
-        "fromMongos",
-        "needsMerge",
-    ]);
+    fields.ignore(&["allowDiskUse", "bypassDocumentValidation"]);
     Ok(Aggregate {
         pipeline,
         batch_size: batch_size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)),

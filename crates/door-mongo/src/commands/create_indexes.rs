@@ -12,7 +12,20 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     let namespace = fields.namespace(call)?;
     let specs = fields.documents("indexes")?;
-    fields.ignore(&["commitQuorum", "ignoreUnknownIndexOptions"]);
+    if let Some(quorum) = fields.any("commitQuorum")
+        && quorum.as_i64().is_some_and(|members| members > 1)
+    {
+        return Err(Fault::new(
+            278,
+            "Not enough data-bearing nodes to satisfy commit quorum",
+        ));
+    }
+    if fields.truth("ignoreUnknownIndexOptions", false)? {
+        return Err(Fault::new(
+            115,
+            "createIndexes with 'ignoreUnknownIndexOptions' is not supported: unknown options are refused",
+        ));
+    }
     fields.end()?;
     let mut work = call.begin().await?;
     let created = documents::create_indexes(&mut work, &namespace, specs).await;

@@ -5,12 +5,16 @@ use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::codes;
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     fields.own(call);
-    let scale = fields.integer("scale")?.unwrap_or(1).max(1);
+    let scale = fields.integer("scale")?.unwrap_or(1);
+    if scale < 1 {
+        return Err(Fault::new(codes::BAD_VALUE, "scale has to be > 0"));
+    }
     fields.ignore(&["freeStorage"]);
     fields.end()?;
     let database = call.database.clone();

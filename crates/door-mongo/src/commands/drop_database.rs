@@ -9,7 +9,12 @@ use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
-    fields.own(call);
+    if fields.own(call).as_f64() != Some(1.0) {
+        return Err(Fault::new(
+            5_255_100,
+            "Have to pass 1 as 'dropDatabase' parameter",
+        ));
+    }
     fields.end()?;
     let database = call.database.clone();
     let mut reply = Object::with_capacity(1);

@@ -6,8 +6,12 @@ use lapsedb_value::{Object, Value};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::commands::hello;
+use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let mut fields = Fields::of(call);
+    fields.own(call);
+    fields.end()?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut system = Object::with_capacity(8);
     system.push("currentTime", hello::now(call));

@@ -5,19 +5,30 @@ use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::codes;
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     let namespace = fields.namespace(call)?;
-    fields.ignore(&[
-        "full",
-        "repair",
-        "metadata",
-        "background",
-        "checkBSONConformance",
-        "scandata",
-    ]);
+    let full = fields.truth("full", false)?;
+    if fields.truth("background", false)? && full {
+        return Err(Fault::new(
+            codes::INVALID_OPTIONS,
+            "Running the validate command with both { background: true } and { full: true } is not supported.",
+        ));
+    }
+    for name in ["repair", "fixMultikey"] {
+        if fields.truth(name, false)? {
+            return Err(Fault::new(
+                115,
+                format!(
+                    "validate with '{name}' is not supported: nothing is ever repaired in place"
+                ),
+            ));
+        }
+    }
+    fields.ignore(&["metadata", "checkBSONConformance", "scandata"]);
     fields.end()?;
     let stats = documents::collection_stats(&mut call.work(), &namespace, 1).await?;
     if stats.get("nindexes").and_then(Value::as_i64) == Some(0) {

@@ -5,6 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use lapsedb_value::{Object, Str, Value};
 
+use super::Expr;
+use crate::{MqlError, Result};
+
 /// What one run of a command knows besides the documents. Everything random or timely comes in here.
 #[derive(Debug, Default)]
 pub struct Env {
@@ -67,6 +70,22 @@ impl Env {
     pub fn with_variable(mut self, name: impl Into<Str>, value: Value) -> Env {
         self.variables.push((name.into(), value));
         self
+    }
+
+    /// The same with the variables of a command, whose values are expressions over no document. Later ones may use earlier ones.
+    pub fn with_computed(mut self, variables: &Object) -> Result<Env> {
+        let root = Object::new();
+        for (name, value) in variables {
+            if reads_document(value) {
+                return Err(MqlError::new(
+                    4_890_500,
+                    "Command let Expression tried to access a field, but this is not allowed because Command let Expressions run before the query examines any documents.",
+                ));
+            }
+            let value = Expr::parse(value, &self.names())?.eval(&Scope::new(&root, &self))?;
+            self = self.with_variable(name.clone(), value);
+        }
+        Ok(self)
     }
 
     /// A copy for a pipeline inside this one, with further variables.
@@ -172,6 +191,23 @@ pub(crate) struct Local<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: &'a Value,
     pub(crate) outer: Option<&'a Local<'a>>,
+}
+
+/// Whether an expression names a field of a document.
+fn reads_document(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let whole = ["$$ROOT", "$$CURRENT"]
+                .iter()
+                .any(|name| text.starts_with(name));
+            whole || (text.starts_with('$') && !text.starts_with("$$"))
+        }
+        Value::Array(elements) => elements.iter().any(reads_document),
+        Value::Object(object) => object
+            .iter()
+            .any(|(name, value)| name != "$literal" && reads_document(value)),
+        _ => false,
+    }
 }
 
 /// What one evaluation sees.

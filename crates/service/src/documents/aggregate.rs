@@ -247,7 +247,8 @@ pub(crate) async fn start(
             let all = crate::sessions::list_sessions(&look.work.ctx, &which);
             (Source::Ids(Vec::new()), all)
         }
-        Some(Own::CurrentOp(_) | Own::PlanCacheStats) => (Source::Ids(Vec::new()), Vec::new()),
+        Some(Own::CurrentOp(_)) => (Source::Ids(Vec::new()), vec![own_operation(namespace)]),
+        Some(Own::PlanCacheStats) => (Source::Ids(Vec::new()), Vec::new()),
         Some(Own::ChangeStream(_)) => {
             return Err(Fault::new(
                 40_602,
@@ -274,6 +275,20 @@ pub(crate) async fn start(
         late: None,
         base: namespace.clone(),
     })
+}
+
+/// The operation that lists what is under way: commands are short, and no other is listed.
+fn own_operation(namespace: &Namespace) -> Object {
+    let mut command = Object::with_capacity(1);
+    command.push("aggregate", 1);
+    let mut operation = Object::with_capacity(6);
+    operation.push("type", "op");
+    operation.push("host", "lapsedb");
+    operation.push("active", true);
+    operation.push("op", "command");
+    operation.push("ns", namespace.to_string());
+    operation.push("command", Value::Object(command));
+    operation
 }
 
 /// All that a pipeline makes.

@@ -7,6 +7,7 @@ use crate::documents::fault::Result;
 use crate::documents::find::Find;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::views;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
 
@@ -27,7 +28,19 @@ pub async fn explain(
     let filter = language.filter(&find.filter)?;
     let language = language.behind(&filter);
     let sort = language.sort(&find.sort)?;
-    let look = Look::fresh(work, namespace).await?;
+    let look = match Look::fresh(work, namespace).await {
+        Ok(look) => look,
+        Err(fault) => {
+            return match views::resolved(work, namespace).await? {
+                Some(resolved) => {
+                    let base = resolved.base.clone();
+                    let under = views::under(&resolved, find)?;
+                    Box::pin(explain(work, &base, &under, execute)).await
+                }
+                None => Err(fault),
+            };
+        }
+    };
     let choice = choose(&look, &language, &filter, &language.hint).await?;
     let keys = choice.index.as_ref().map_or(0, |(_, _, read)| *read);
     let mut stage = plan(&choice, &find.filter, look.collection.is_some());

@@ -50,10 +50,9 @@ impl Terms {
         };
         let now = i64::try_from(work.ctx.service().clock().now().0).unwrap_or(i64::MAX);
         let seed = work.ctx.service().documents_state().seed();
-        let mut env = Env::new(now, seed).with_cluster_time(work.stamp());
-        for (name, value) in self.variables.iter() {
-            env = env.with_variable(name.clone(), value.clone());
-        }
+        let env = Env::new(now, seed)
+            .with_cluster_time(work.stamp())
+            .with_computed(&self.variables)?;
         Ok(Language {
             options: Options {
                 collation,

@@ -58,10 +58,10 @@ async fn current(work: &Work, namespace: &Namespace) -> Result<std::sync::Arc<Co
 fn choose(collection: &Collection, which: &WhichIndexes) -> Result<Vec<String>> {
     let all = names(collection);
     match which {
-        WhichIndexes::All => Ok(all.into_iter().filter(|name| name != ID_INDEX).collect()),
+        WhichIndexes::All => Ok(all.into_iter().skip(1).collect()),
         WhichIndexes::Named(wanted) => {
             for name in wanted {
-                if name == ID_INDEX {
+                if name == ID_INDEX || all.first() == Some(name) {
                     return Err(undroppable());
                 }
                 if !all.contains(name) {

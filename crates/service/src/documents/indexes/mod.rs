@@ -18,6 +18,7 @@ use crate::collections;
 use crate::ctx::Ctx;
 use crate::documents::fault::Result;
 use crate::documents::id::ID;
+use crate::documents::kept::options_of;
 use crate::documents::namespace::Namespace;
 use crate::documents::search::ENTRIES;
 use crate::reply::Conditions;
@@ -42,7 +43,7 @@ pub(crate) fn names(collection: &Collection) -> Vec<String> {
 
 /// A collection's indexes as clients see them, that on `_id` first.
 pub(crate) fn shown(collection: &Collection) -> Vec<Object> {
-    let mut all = vec![base(&pattern(ID), ID_INDEX)];
+    let mut all = vec![on_id(collection)];
     if let Some(seconds) = default_ttl(collection) {
         let mut index = base(&pattern(TS), TS_INDEX);
         index.push("expireAfterSeconds", Value::from(seconds));
@@ -59,6 +60,19 @@ pub(crate) fn shown(collection: &Collection) -> Vec<Object> {
         .collect();
     all.extend(others);
     all
+}
+
+/// The index on `_id`, which a clustered collection shows as what it is.
+fn on_id(collection: &Collection) -> Object {
+    let clustered = options_of(collection)
+        .and_then(|options| options.get("clusteredIndex")?.as_object().cloned());
+    match clustered {
+        Some(mut index) => {
+            index.push("clustered", true);
+            index
+        }
+        None => base(&pattern(ID), ID_INDEX),
+    }
 }
 
 fn pattern(field: &str) -> Object {

@@ -21,7 +21,7 @@ use crate::documents::work::Work;
 
 pub use change::change_view;
 pub(crate) use make::make_view;
-pub(crate) use read::{aggregate, count, documents, filtered, find};
+pub(crate) use read::{aggregate, count, documents, filtered, find, under};
 
 /// Views that may stand on one another.
 pub(crate) const DEPTH_MAX: usize = 20;

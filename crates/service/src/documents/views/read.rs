@@ -84,6 +84,42 @@ pub(crate) async fn find(
     aggregate(work, namespace, resolved, &asked).await
 }
 
+/// What is looked for in the collection under a view: the filters that its pipeline begins with, and the command's own, if
+/// nothing stands between.
+///
+/// # Errors
+/// When the command names another collation.
+pub(crate) fn under(resolved: &Resolved, find: &Find) -> Result<Find> {
+    let leading = |stage: &Value| {
+        let stage = stage.as_object()?;
+        stage.get("$match")?.as_object().cloned()
+    };
+    let mut filters: Vec<Value> = resolved
+        .pipeline
+        .iter()
+        .map_while(leading)
+        .map(Value::Object)
+        .collect();
+    if filters.len() == resolved.pipeline.len() && !find.filter.is_empty() {
+        filters.push(Value::Object(find.filter.clone()));
+    }
+    let filter = match (filters.len(), filters.pop()) {
+        (1, Some(Value::Object(only))) => only,
+        (_, None) => Object::new(),
+        (_, Some(last)) => {
+            filters.push(last);
+            let mut all = Object::with_capacity(1);
+            all.push("$and", Value::Array(filters));
+            all
+        }
+    };
+    Ok(Find {
+        filter,
+        terms: resolved.terms(&find.terms)?,
+        ..Find::default()
+    })
+}
+
 /// Counts documents that a view shows.
 ///
 /// # Errors
