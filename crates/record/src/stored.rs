@@ -97,6 +97,12 @@ impl<B: AsRef<[u8]>> Live<B> {
             .unwrap_or_default()
     }
 
+    /// The record's bytes and where in them the body begins, for showing it without a copy.
+    pub fn into_bytes(self) -> (B, usize) {
+        let begin = self.header.length();
+        (self.bytes, begin)
+    }
+
     /// When it will end under the lens's setting.
     pub fn expiry(&self, lens: &Lens) -> Expiry {
         lens.expiry(&self.header.mark())

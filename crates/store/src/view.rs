@@ -20,6 +20,13 @@ const SCAN_ROWS_STEP: usize = 256;
 /// How many bytes one step of a scan asks of the engine.
 const SCAN_BYTES_STEP: usize = 4 << 20;
 
+/// Items that entries stand for are read so many at once, before it is known how large they are.
+const TOGETHER_MIN: usize = 4;
+/// The same at most.
+const TOGETHER_MAX: usize = 64;
+/// About so many bytes of them are in memory beyond what a page holds.
+const TOGETHER_BYTES: usize = 256 << 10;
+
 /// The engine's snapshot behind a view.
 pub type EngineSnapshot = <AnyEngine as Engine>::Snapshot;
 /// A living item as read: its bytes are the engine's own.
@@ -326,6 +333,7 @@ impl View {
             epk,
             limits,
             bytes_left: limits.bytes_max,
+            together: TOGETHER_MIN,
             page: ItemPage::default(),
         };
         for span in spans {
@@ -390,8 +398,13 @@ struct Walk<'a> {
     epk: Option<&'a EpkRange>,
     limits: ScanLimits,
     bytes_left: usize,
+    /// Items that are read at once.
+    together: usize,
     page: ItemPage,
 }
+
+/// An item and its key.
+type Found = (ItemKey, Live<Bytes>);
 
 impl Walk<'_> {
     /// Walks one span; true if the page is full.
@@ -409,48 +422,85 @@ impl Walk<'_> {
             scan.rows_max = room.clamp(1, SCAN_ROWS_STEP);
             scan.bytes_max = self.bytes_left.clamp(1, SCAN_BYTES_STEP);
             let step = self.view.snapshot.scan(scan.clone()).await?;
-            for (key, value) in step.rows {
-                scan.resume_after(&key);
-                self.page.entries_read += 1;
-                let Some((own, item)) = self.item_of(&key, value).await? else {
-                    continue;
-                };
-                self.bytes_left = self.bytes_left.saturating_sub(item.body().len());
-                self.page.items.push((own, item));
-                self.page.places.push(key.to_vec());
-                if self.page.items.len() >= self.limits.items_max || self.bytes_left == 0 {
-                    self.page.resume = Some(scan.from);
-                    return Ok(true);
+            let mut rows = step.rows.as_slice();
+            while !rows.is_empty() {
+                let (some, rest) = rows.split_at(self.together.min(rows.len()));
+                rows = rest;
+                let items = self.items_of(some).await?;
+                for ((key, _), item) in some.iter().zip(items) {
+                    self.page.entries_read += 1;
+                    let Some((own, item)) = item else {
+                        continue;
+                    };
+                    self.bytes_left = self.bytes_left.saturating_sub(item.body().len());
+                    self.page.items.push((own, item));
+                    self.page.places.push(key.to_vec());
+                    if self.page.items.len() >= self.limits.items_max || self.bytes_left == 0 {
+                        scan.resume_after(key);
+                        self.page.resume = Some(scan.from);
+                        return Ok(true);
+                    }
                 }
             }
             if !step.more {
                 return Ok(false);
             }
+            if let Some((last, _)) = step.rows.last() {
+                scan.resume_after(last);
+            }
         }
     }
 
-    /// The living item an entry stands for.
-    async fn item_of(&self, key: &[u8], value: Bytes) -> Result<Option<(ItemKey, Live<Bytes>)>> {
+    /// The living items that some entries stand for, each in the place of its entry.
+    async fn items_of(&mut self, rows: &[(Bytes, Bytes)]) -> Result<Vec<Option<Found>>> {
         if self.space == Space::Items {
-            let key = ItemKey::from_bytes(key);
-            if let Some(range) = self.epk
-                && !keys::epk_of(self.collection, &key).is_some_and(|epk| range.contains(epk))
-            {
-                return Ok(None);
-            }
-            return Ok(Stored::new(value)
-                .reveal(&self.lens)?
-                .map(|item| (key, item)));
+            let items = rows
+                .iter()
+                .map(|(key, value)| self.item(key, value.clone()));
+            return items.collect();
         }
-        let (mark, tail) = Mark::split(&value)?;
-        if !mark.is_live(&self.lens) {
+        let mut keys = Vec::with_capacity(rows.len());
+        let mut wanted = Vec::with_capacity(rows.len());
+        for (_, value) in rows {
+            let (mark, tail) = Mark::split(value)?;
+            let key = mark
+                .is_live(&self.lens)
+                .then(|| ItemKey::from_tail(self.collection.cid, tail));
+            wanted.extend(key.as_ref().map(|key| key.as_bytes().to_vec()));
+            keys.push(key);
+        }
+        let stored = self.view.snapshot.multi_get(Space::Items, &wanted).await?;
+        let mut bytes = 0;
+        let mut stored = stored.into_iter();
+        let mut items = Vec::with_capacity(rows.len());
+        for key in keys {
+            let Some(key) = key else {
+                items.push(None);
+                continue;
+            };
+            let Some(own) = stored.next().flatten().map(Bytes::from) else {
+                items.push(None);
+                continue;
+            };
+            bytes += own.len();
+            let item = Stored::new(own).reveal(&self.lens)?;
+            items.push(item.map(|item| (key, item)));
+        }
+        // Large items come one by one, so that no more of them are in memory than the page has room for.
+        let each = (bytes / rows.len().max(1)).max(1);
+        self.together = (TOGETHER_BYTES / each).clamp(1, TOGETHER_MAX);
+        Ok(items)
+    }
+
+    /// The item that a row is, if it is alive and in the range.
+    fn item(&self, key: &[u8], value: Bytes) -> Result<Option<Found>> {
+        let key = ItemKey::from_bytes(key);
+        if let Some(range) = self.epk
+            && !keys::epk_of(self.collection, &key).is_some_and(|epk| range.contains(epk))
+        {
             return Ok(None);
         }
-        let key = ItemKey::from_tail(self.collection.cid, tail);
-        let Some(bytes) = self.view.snapshot.get(Space::Items, key.as_bytes()).await? else {
-            return Ok(None);
-        };
-        let item = Stored::new(Bytes::from(bytes)).reveal(&self.lens)?;
+        let item = Stored::new(value).reveal(&self.lens)?;
         Ok(item.map(|item| (key, item)))
     }
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lapsedb_record::Live;
 use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits};
 use lapsedb_value::{Object, bson};
 
@@ -158,12 +159,13 @@ impl Walk {
         }
         let mut rows = Vec::with_capacity(page.items.len());
         for ((key, live), place) in page.items.into_iter().zip(page.places) {
-            let Some(body) = changed(look.overlay.as_deref(), live.body())? else {
+            let ordinal = live.header().ordinal;
+            let Some(body) = changed(look.overlay.as_deref(), body(live))? else {
                 continue;
             };
             rows.push(Row {
                 key,
-                ordinal: live.header().ordinal,
+                ordinal,
                 body,
                 place: Place::Key(place),
             });
@@ -250,7 +252,7 @@ impl Walk {
                 rows.push(Row {
                     key: key.clone(),
                     ordinal: live.header().ordinal,
-                    body: Bytes::copy_from_slice(live.body()),
+                    body: body(live),
                     place,
                 });
             }
@@ -261,17 +263,23 @@ impl Walk {
     }
 }
 
+/// The body of a document in the memory it was read into.
+fn body(live: Live<Bytes>) -> Bytes {
+    let (bytes, begin) = live.into_bytes();
+    bytes.slice(begin.min(bytes.len())..)
+}
+
 /// A stored document as a transaction sees it; none, if it has deleted it, or made it anew at the end.
-fn changed(overlay: Option<&Overlay>, body: &[u8]) -> Result<Option<Bytes>> {
+fn changed(overlay: Option<&Overlay>, body: Bytes) -> Result<Option<Bytes>> {
     let Some(overlay) = overlay else {
-        return Ok(Some(Bytes::copy_from_slice(body)));
+        return Ok(Some(body));
     };
-    let id = match bson::find(body, &[ID])? {
+    let id = match bson::find(&body, &[ID])? {
         Some(raw) => DocumentId::of(&raw.to_value()?),
-        None => return Ok(Some(Bytes::copy_from_slice(body))),
+        None => return Ok(Some(body)),
     };
     Ok(match overlay.of(&id) {
-        None => Some(Bytes::copy_from_slice(body)),
+        None => Some(body),
         Some(Change {
             document: Some(document),
             fresh: false,
