@@ -242,6 +242,20 @@ impl<'a> Txn<'a> {
         }
     }
 
+    /// Whether an item lives under a key, as this transaction sees it.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn is_taken(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<bool> {
+        let slot = self.slot(key, partition).await?;
+        let slot = &self.slots[slot];
+        Ok(match &slot.after {
+            After::Put { .. } => true,
+            After::Same => slot.before.as_ref().is_some_and(|before| before.live),
+            After::Gone => false,
+        })
+    }
+
     /// Writes an item, new or in place of the living one.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub use find::{Raw, find};
 pub use read::{read_document, read_members};
 pub use transcode::json_members;
 pub use types::{type_alias, type_by_alias, type_name, type_number};
-pub use write::write_document;
+pub use write::{bytes_at_most, write_document};
 
 /// Documents and arrays nested more deeply are refused by every reader.
 pub const DEPTH_MAX: usize = crate::json::DEPTH_CEILING;

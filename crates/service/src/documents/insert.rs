@@ -15,7 +15,7 @@ use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
 use crate::error::Kind;
 
 /// Documents of one commit: many share its fsync, few enough that a conflict costs little.
-const CHUNK_DOCUMENTS: usize = 500;
+const CHUNK_DOCUMENTS: usize = 1000;
 
 /// What to insert.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> R
     let mut rest = insert.documents.into_iter().enumerate().peekable();
     while let Some((index, document)) = rest.next() {
         match prepare(document, now, stamp) {
-            Ok(document) => chunk.push((index, document)),
+            Ok(document) => chunk.push((index, Arc::new(document))),
             Err(fault) => {
                 wrote.faults.push(WriteFault { index, fault });
                 if insert.ordered {
@@ -79,7 +79,7 @@ pub(crate) fn batch_size(count: usize) -> Fault {
 async fn write_chunk(
     work: &mut Work,
     namespace: &Namespace,
-    chunk: Vec<(usize, Object)>,
+    chunk: Vec<(usize, Arc<Object>)>,
     ordered: bool,
     wrote: &mut Wrote,
 ) -> Result<()> {
@@ -143,7 +143,7 @@ async fn attempt(
     work: &Work,
     look: &Look<'_>,
     collection: &Arc<Collection>,
-    (namespace, chunk, ordered): (&Namespace, &[(usize, Object)], bool),
+    (namespace, chunk, ordered): (&Namespace, &[(usize, Arc<Object>)], bool),
 ) -> Result<Option<Wrote>> {
     let mut writing = Writing::on(look, collection, namespace).await?;
     let retry = work.retry_in(&look.view).await?;
@@ -159,7 +159,7 @@ async fn attempt(
             }
             executed.push((statement, Object::new()));
         }
-        match writing.insert(document.clone()).await {
+        match writing.insert(Arc::clone(document)).await {
             Ok(()) => wrote.n += 1,
             Err(fault @ Fault::Said { .. }) => {
                 executed.pop();

@@ -55,7 +55,10 @@ pub(crate) fn check(document: &Object) -> Result<()> {
             format!("cannot insert document because it exceeds {DEPTH_MAX} levels of nesting"),
         ));
     }
-    let mut bytes = Vec::with_capacity(256);
+    if bson::bytes_at_most(document) <= DOCUMENT_BYTES_MAX {
+        return Ok(());
+    }
+    let mut bytes = Vec::new();
     bson::write_document(document, &mut bytes);
     check_size(bytes.len())
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lapsedb_record::{Clock, ItemTtl, Mark};
-use lapsedb_store::{Collection, Duplicate, Refused, StoreError, Txn, Unindexable, View, Written};
+use lapsedb_store::{
+    Collection, Duplicate, ItemKey, Refused, StoreError, Txn, Unindexable, View, Written,
+};
 use lapsedb_value::{Object, Value};
 
 use crate::charge;
@@ -117,12 +119,12 @@ impl<'a> Writing<'a> {
     }
 
     async fn repeat(&mut self, change: &Change) -> Result<()> {
+        let key = change.id.key(self.txn.collection());
         match &change.document {
             Some(document) => {
-                self.put(&change.id, Arc::clone(document)).await?;
+                self.put((&change.id, &key), Arc::clone(document)).await?;
             }
             None => {
-                let key = change.id.key(self.txn.collection());
                 self.txn.delete(&key, change.id.partition()).await?;
             }
         }
@@ -148,21 +150,26 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes a new document, if its `_id` is free.
-    pub(crate) async fn insert(&mut self, document: Object) -> Result<()> {
+    pub(crate) async fn insert(&mut self, document: impl Into<Arc<Object>>) -> Result<()> {
+        let document = document.into();
         let id = DocumentId::of_document(&document);
+        let key = id.key(self.txn.collection());
         self.check(None, &document)?;
-        if self.get(&id).await?.is_some() {
+        self.catch_up(&id).await?;
+        if self.txn.is_taken(&key, id.partition()).await? {
             let fault = taken(self.namespace, &document);
             return Err(self.disputed(fault).await);
         }
-        let written = self.write(id, document, true).await?;
+        let written = self.write((id, &key), document, true).await?;
         self.charge += charge::insert(written.bytes, written.terms);
         Ok(())
     }
 
     /// Writes a document in place of the one that is there.
     pub(crate) async fn replace(&mut self, id: &DocumentId, document: Object) -> Result<()> {
-        let written = self.write(id.clone(), document, false).await?;
+        let key = id.key(self.txn.collection());
+        let own = (id.clone(), &key);
+        let written = self.write(own, Arc::new(document), false).await?;
         self.charge += charge::replace(written.bytes, written.terms);
         Ok(())
     }
@@ -178,10 +185,14 @@ impl<'a> Writing<'a> {
         }
     }
 
-    async fn write(&mut self, id: DocumentId, document: Object, fresh: bool) -> Result<Written> {
+    async fn write(
+        &mut self,
+        (id, key): (DocumentId, &ItemKey),
+        document: Arc<Object>,
+        fresh: bool,
+    ) -> Result<Written> {
         self.catch_up(&id).await?;
-        let document = Arc::new(document);
-        let written = match self.put(&id, Arc::clone(&document)).await {
+        let written = match self.put((&id, key), Arc::clone(&document)).await {
             Err(fault) if fault.code() == Some(code::DUPLICATE_KEY) => {
                 return Err(self.disputed(fault).await);
             }
@@ -195,9 +206,12 @@ impl<'a> Writing<'a> {
         Ok(written)
     }
 
-    async fn put(&mut self, id: &DocumentId, document: Arc<Object>) -> Result<Written> {
-        let key = id.key(self.txn.collection());
-        let put = self.txn.put(&key, id.partition(), Arc::clone(&document));
+    async fn put(
+        &mut self,
+        (id, key): (&DocumentId, &ItemKey),
+        document: Arc<Object>,
+    ) -> Result<Written> {
+        let put = self.txn.put(key, id.partition(), Arc::clone(&document));
         match put.await? {
             Ok(written) => Ok(written),
             Err(refused) => Err(refusal(self.namespace, refused, &document)),
