@@ -79,6 +79,14 @@ def test_a_user_logs_in_by_every_mechanism(db, login, mechanism):
     refused(18, elsewhere[db.name].c.find_one)
 
 
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_driver_finds_the_mechanism_that_a_user_has(db, login, mechanism):
+    make(db, "ada", "read", mechanisms=[mechanism])
+    assert login("ada", source=db.name)[db.name].c.find_one() is None
+    other = next(name for name in MECHANISMS if name != mechanism)
+    refused(18, login("ada", source=db.name, authMechanism=other)[db.name].c.find_one)
+
+
 @pytest.mark.parametrize("name, password", [("a=b,c", "p=,q"), ("Zoë", "I\u00adX"), ("ε", "\u2168 pass"), ("a.b", "x" * 300)])
 def test_any_name_and_password_that_a_driver_can_send(db, login, name, password):
     make(db, name, "read", password=password)

@@ -73,10 +73,17 @@ pub(crate) async fn start(door: &Arc<Door>, start: Start<'_>) -> Result<Step, Fa
     let Some(first) = ClientFirst::read(start.payload) else {
         return Ok(Step::Refused);
     };
-    let Found { credentials, kind } = door
+    let found = door
         .users
         .find(door, hash, (start.database, &first.user), start.app_name)
         .await?;
+    // Drivers guess the mechanism in their greeting, and ask for the right one when the guess is not taken up.
+    if found.otherwise {
+        return Ok(Step::Refused);
+    }
+    let Found {
+        credentials, kind, ..
+    } = found;
     let (conversation, message) = Conversation::begin(&first, &credentials);
     let session = Session {
         user: first.user,

@@ -45,6 +45,8 @@ pub(crate) struct Found {
     pub(crate) credentials: Arc<Credentials>,
     /// By what right; nobody, if there is no such user.
     pub(crate) kind: Option<Kind>,
+    /// There is one, but not by this mechanism: the client may try another.
+    pub(crate) otherwise: bool,
 }
 
 impl Key {
@@ -114,18 +116,22 @@ impl Users {
         } else {
             stored(door, database, name).await?
         };
+        let mut otherwise = false;
         if let Some(user) = stored {
+            otherwise = true;
             let kept = user.credentials.get(hash.mechanism());
             if let Some(credentials) = kept.and_then(|kept| Credentials::read(hash, kept)) {
                 return Ok(Found {
                     credentials: Arc::new(credentials),
                     kind: Some(Kind::Stored(Access::of(&user))),
+                    otherwise: false,
                 });
             }
         } else if let Some((key, kind)) = self.key(name, app_name) {
             return Ok(Found {
                 credentials: key.credentials(hash, name).await?,
                 kind: Some(kind),
+                otherwise: false,
             });
         }
         let seed = format!("{}/{database}/{name}", hash.mechanism());
@@ -133,6 +139,7 @@ impl Users {
         Ok(Found {
             credentials: Arc::new(Credentials::of_nobody(hash, &seed)),
             kind: None,
+            otherwise,
         })
     }
 
@@ -150,7 +157,10 @@ impl Users {
             return Ok(Some(kind));
         }
         for hash in [Hash::Sha256, Hash::Sha1] {
-            let Found { credentials, kind } = self.find(door, hash, (database, name), None).await?;
+            let found = self.find(door, hash, (database, name), None).await?;
+            let Found {
+                credentials, kind, ..
+            } = found;
             let Some(bytes) = prepared(hash, name, password) else {
                 continue;
             };
