@@ -7,20 +7,65 @@ const DEPTH_MAX: usize = 12;
 /// Members of a document or elements of an array at most.
 const MEMBERS_MAX: u8 = 6;
 
-/// Names that mean something to the language, from the page that lists them all.
-static OPERATORS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+/// What part of the language a document belongs to.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// What a query looks for.
+    Filter,
+    /// What an update changes.
+    Update,
+    /// A stage of a pipeline.
+    Stage,
+    /// What an expression computes, in a group or outside of it.
+    Expression,
+}
+
+/// Names that mean something to a part of the language, from the page that lists them all.
+static OPERATORS: LazyLock<[Vec<&'static str>; 4]> = LazyLock::new(|| {
     let page = include_str!("../../docs/support/mongo-language.md");
-    let sign =
-        |sign: char| !(sign.is_ascii_alphanumeric() || sign == '$' || sign == '[' || sign == ']');
-    let mut names: Vec<_> = page
-        .split(sign)
-        .filter(|word| word.starts_with('$') && word.len() > 1)
-        .chain(MORE_OPERATORS)
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+    let names = |headings: &[&str]| {
+        let sign = |sign: char| !(sign.is_ascii_alphanumeric() || sign == '$');
+        let mut names: Vec<_> = page
+            .split("\n## ")
+            .filter(|section| headings.iter().any(|heading| section.starts_with(heading)))
+            .flat_map(|section| section.split(sign))
+            .filter(|word| word.starts_with('$') && word.len() > 1)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    [
+        [names(&["Filters"]), MORE_OPERATORS.to_vec()].concat(),
+        [names(&["Updates"]), MORE_OPERATORS.to_vec()].concat(),
+        names(&["Stages"]),
+        names(&["Accumulators", "Expressions"]),
+    ]
 });
+
+impl Part {
+    fn operators(self) -> &'static [&'static str] {
+        let [filter, update, stage, expression] = &*OPERATORS;
+        match self {
+            Part::Filter => filter,
+            Part::Update => update,
+            Part::Stage => stage,
+            Part::Expression => expression,
+        }
+    }
+
+    /// The part that stands behind an operator.
+    fn behind(self, name: &str) -> Part {
+        match (self, name) {
+            (_, "$match" | "$elemMatch" | "$pull" | "$filter" | "partialFilterExpression") => {
+                Part::Filter
+            }
+            (_, "$facet" | "pipeline") => Part::Stage,
+            (Part::Stage, _) | (_, "$expr" | "$cond" | "let" | "vars") => Part::Expression,
+            (part, _) => part,
+        }
+    }
+}
 
 const MORE_OPERATORS: [&str; 26] = [
     "$db",
@@ -220,13 +265,21 @@ impl Bytes<'_> {
         words[usize::from(self.byte()) % words.len()]
     }
 
+    fn operator(&mut self, part: Part) -> &'static str {
+        let place = u16::from_le_bytes(self.array());
+        let names = part.operators();
+        names[usize::from(place) % names.len()]
+    }
+
     /// A name of a field, or of an operator.
-    pub fn name(&mut self) -> String {
-        match self.byte() % 8 {
-            0..=2 => self.pick(&FIELDS).to_owned(),
-            3..=6 => {
-                let place = u16::from_le_bytes(self.array());
-                OPERATORS[usize::from(place) % OPERATORS.len()].to_owned()
+    pub fn name(&mut self, part: Part) -> String {
+        match self.byte() % 16 {
+            0..=6 => self.pick(&FIELDS).to_owned(),
+            7..=13 => self.operator(part).to_owned(),
+            14 => {
+                let any = [Part::Filter, Part::Update, Part::Stage, Part::Expression];
+                let part = any[usize::from(self.byte() % 4)];
+                self.operator(part).to_owned()
             }
             _ => self.text().replace('\0', ""),
         }
@@ -243,20 +296,20 @@ impl Bytes<'_> {
     }
 
     /// A document, as BSON.
-    pub fn document(&mut self, depth: usize) -> Vec<u8> {
+    pub fn document(&mut self, part: Part, depth: usize) -> Vec<u8> {
         let mut out = Document::new();
         for _ in 0..self.byte() % MEMBERS_MAX {
-            let name = self.name();
-            self.member(&name, depth + 1, &mut out);
+            let name = self.name(part);
+            self.member(&name, part, depth + 1, &mut out);
         }
         out.end()
     }
 
     /// An array of documents, as BSON.
-    pub fn documents(&mut self) -> Vec<u8> {
+    pub fn documents(&mut self, part: Part) -> Vec<u8> {
         let mut out = Document::new();
         for at in 0..self.byte() % MEMBERS_MAX {
-            out.push(0x03, &at.to_string(), &self.document(1));
+            out.push(0x03, &at.to_string(), &self.document(part, 1));
         }
         out.end()
     }
@@ -266,32 +319,32 @@ impl Bytes<'_> {
         let mut out = Document::new();
         for at in 0..self.byte() % MEMBERS_MAX {
             let mut stage = Document::new();
-            let place = u16::from_le_bytes(self.array());
-            let name = OPERATORS[usize::from(place) % OPERATORS.len()];
-            self.member(name, depth + 1, &mut stage);
+            let name = self.operator(Part::Stage);
+            self.member(name, Part::Stage, depth + 1, &mut stage);
             out.push(0x03, &at.to_string(), &stage.end());
         }
         out.end()
     }
 
-    fn list(&mut self, depth: usize) -> Vec<u8> {
+    fn list(&mut self, part: Part, depth: usize) -> Vec<u8> {
         let mut out = Document::new();
         for at in 0..self.byte() % MEMBERS_MAX {
-            self.member(&at.to_string(), depth + 1, &mut out);
+            self.member(&at.to_string(), part, depth + 1, &mut out);
         }
         out.end()
     }
 
     /// A member of any type.
-    pub fn member(&mut self, name: &str, depth: usize, out: &mut Document) {
+    pub fn member(&mut self, name: &str, part: Part, depth: usize, out: &mut Document) {
+        let part = part.behind(name);
         let kind = if depth > DEPTH_MAX {
             20
         } else {
             self.byte() % 40
         };
         match kind {
-            0..=8 => out.push(0x03, name, &self.document(depth)),
-            9..=12 => out.push(0x04, name, &self.list(depth)),
+            0..=8 => out.push(0x03, name, &self.document(part, depth)),
+            9..=12 => out.push(0x04, name, &self.list(part, depth)),
             13 => out.push(0x04, name, &self.pipeline(depth)),
             14..=17 => out.text(0x02, name, &self.text()),
             18..=20 => out.push(

@@ -1,6 +1,6 @@
 //! Commands made from any bytes: the names and types of their members are mostly right, what is in them is not.
 
-use crate::bson::{Bytes, Document};
+use crate::bson::{Bytes, Document, Part};
 
 /// What a member of a command is.
 #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ fn command(bytes: &mut Bytes<'_>, depth: usize) -> Vec<u8> {
             out.push(0x03, "explain", &inner);
         }
         // Any document at all.
-        20 => return bytes.document(0),
+        20 => return bytes.document(Part::Filter, 0),
         other => {
             let (name, members) = FORMS[usize::from(other) % FORMS.len()];
             match name {
@@ -111,10 +111,10 @@ fn command(bytes: &mut Bytes<'_>, depth: usize) -> Vec<u8> {
                     continue;
                 }
                 match kind {
-                    Doc => out.push(0x03, member, &bytes.document(0)),
-                    Docs => out.push(0x04, member, &bytes.documents()),
+                    Doc => out.push(0x03, member, &bytes.document(Part::Filter, 0)),
+                    Docs => out.push(0x04, member, &bytes.documents(Part::Filter)),
                     Pipeline => out.push(0x04, member, &bytes.pipeline(0)),
-                    Any => bytes.member(member, 1, &mut out),
+                    Any => bytes.member(member, Part::Filter, 1, &mut out),
                     Empty => out.push(0x03, member, &Document::new().end()),
                 }
             }
@@ -131,7 +131,7 @@ fn statement(bytes: &mut Bytes<'_>, out: &mut Document) {
     let mut one = Document::new();
     if bytes.byte() % 3 == 0 {
         out.text(0x02, "createIndexes", "c");
-        one.push(0x03, "key", &bytes.document(0));
+        one.push(0x03, "key", &bytes.document(Part::Filter, 0));
         one.text(0x02, "name", "i");
         let wanted = bytes.byte();
         for (at, option) in [
@@ -145,7 +145,7 @@ fn statement(bytes: &mut Bytes<'_>, out: &mut Document) {
         .enumerate()
         {
             if wanted & 1 << at != 0 {
-                bytes.member(option, 1, &mut one);
+                bytes.member(option, Part::Filter, 1, &mut one);
             }
         }
         let mut list = Document::new();
@@ -154,11 +154,11 @@ fn statement(bytes: &mut Bytes<'_>, out: &mut Document) {
         return;
     }
     out.text(0x02, "update", "c");
-    one.push(0x03, "q", &bytes.document(0));
+    one.push(0x03, "q", &bytes.document(Part::Filter, 0));
     if bytes.byte() % 4 == 0 {
         one.push(0x04, "u", &bytes.pipeline(0));
     } else {
-        one.push(0x03, "u", &bytes.document(0));
+        one.push(0x03, "u", &bytes.document(Part::Update, 0));
     }
     let wanted = bytes.byte();
     for (at, option) in ["multi", "upsert"].iter().enumerate() {
@@ -167,7 +167,7 @@ fn statement(bytes: &mut Bytes<'_>, out: &mut Document) {
         }
     }
     if wanted & 4 != 0 {
-        one.push(0x04, "arrayFilters", &bytes.documents());
+        one.push(0x04, "arrayFilters", &bytes.documents(Part::Filter));
     }
     let mut list = Document::new();
     list.push(0x03, "0", &one.end());

@@ -15,7 +15,7 @@ use crate::listen::{
 };
 
 /// Connections served at once; more wait in the kernel's queue.
-const CONNECTIONS_MAX: usize = 8_192;
+const CONNECTIONS_MAX: usize = if cfg!(test) { 4 } else { 8_192 };
 
 /// What serving a connection needs.
 struct Port {
@@ -143,5 +143,77 @@ async fn serve(stream: TcpStream, port: &Port) {
                 .await;
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+    use lapsedb_door_mongo::Settings;
+    use lapsedb_service::{Config, Place, Service};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// `{hello: 1, $db: "admin"}` as a whole message.
+    const HELLO: &[u8] = b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\x1f\0\0\0\x10hello\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0";
+
+    async fn open() -> (ServingMongo, SocketAddr) {
+        let config = Config {
+            place: Place::Memory,
+            relaxed: true,
+            virtual_clock: true,
+            accept_clock: true,
+            purge: false,
+            purge_grace: 0,
+            master_key: b"key".to_vec(),
+        };
+        let settings = Settings {
+            auth: false,
+            advertise: None,
+            test_commands: false,
+            master_key: "a2V5".to_owned(),
+            read_only_key: None,
+            version: "0.0.0".to_owned(),
+        };
+        let door = Door::new(Service::open(config).await.unwrap(), settings, |_| {});
+        let listeners = Listeners::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).await;
+        let listeners = listeners.unwrap();
+        let address = listeners.address;
+        let serving = ServingMongo::start(listeners, Arc::new(door), Protocol::Http, None);
+        (serving, address)
+    }
+
+    /// Whether a greeting is answered soon.
+    async fn answers(stream: &mut TcpStream) -> bool {
+        let mut first = [0];
+        let soon = Duration::from_millis(500);
+        timeout(soon, stream.read_exact(&mut first)).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn who_comes_over_the_limit_waits_until_somebody_goes() {
+        let (serving, address) = open().await;
+        let mut all = Vec::new();
+        for _ in 0..CONNECTIONS_MAX + 2 {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(HELLO).await.unwrap();
+            all.push(stream);
+        }
+        let (mut served, mut waiting) = (Vec::new(), Vec::new());
+        for mut stream in all {
+            if answers(&mut stream).await {
+                served.push(stream);
+            } else {
+                waiting.push(stream);
+            }
+        }
+        assert!((1..=CONNECTIONS_MAX).contains(&served.len()));
+        let first = waiting.first_mut().unwrap();
+        drop(served.pop());
+        assert!(answers(first).await);
+        drop((served, waiting));
+        serving.stop().await;
     }
 }

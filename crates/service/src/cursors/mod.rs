@@ -183,7 +183,10 @@ impl Cursors {
 
     /// Closes what was idle too long.
     pub(crate) fn sweep(&self) {
-        let now = Clock::monotonic();
+        self.sweep_at(Clock::monotonic());
+    }
+
+    fn sweep_at(&self, now: Instant) {
         let idle = Duration::from_secs(IDLE_SECONDS_MAX);
         self.slots
             .lock()
@@ -192,8 +195,11 @@ impl Cursors {
 
     /// The cursor of a number, if it is there and has not been idle too long.
     fn find(&self, id: i64) -> Result<Arc<tokio::sync::Mutex<Cursor>>> {
+        self.find_at(id, Clock::monotonic())
+    }
+
+    fn find_at(&self, id: i64, now: Instant) -> Result<Arc<tokio::sync::Mutex<Cursor>>> {
         let mut slots = self.slots.lock();
-        let now = Clock::monotonic();
         let idle = Duration::from_secs(IDLE_SECONDS_MAX);
         let gone = || Fault::new(code::CURSOR_NOT_FOUND, format!("cursor id {id} not found"));
         let slot = slots.get_mut(&id).ok_or_else(gone)?;
@@ -269,3 +275,6 @@ pub(crate) struct Keep {
     pub(crate) single_batch: bool,
     pub(crate) no_timeout: bool,
 }
+
+#[cfg(test)]
+mod tests;
