@@ -8,6 +8,8 @@ fn cursor(no_timeout: bool) -> Cursor {
         namespace: Namespace::pseudo("d", "c"),
         feed: Feed::Held(Held::new([])),
         no_timeout,
+        place: None,
+        kept: None,
     }
 }
 
