@@ -143,7 +143,16 @@ impl View {
     /// # Errors
     /// When the engine fails or a bucket is damaged.
     pub async fn count(&self, collection: &Collection) -> Result<u64> {
-        Ok(self.usage(collection).await?.live.items)
+        Ok(self.live(collection).await?.items)
+    }
+
+    /// The living alone: who asks for no more need not wait for what has died and what will.
+    ///
+    /// # Errors
+    /// When the engine fails or a bucket is damaged.
+    pub async fn live(&self, collection: &Collection) -> Result<Tally> {
+        let living = self.living(collection, &collection.policy).await?;
+        Ok(living.all().tally())
     }
 
     /// The living at this view's instant, as a policy sees them.

@@ -1,6 +1,6 @@
 //! Lists databases and collections: those of this door.
 
-use lapsedb_store::{Collection, Usage, View};
+use lapsedb_store::{Collection, View};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::Result;
@@ -49,7 +49,7 @@ pub async fn list_databases(work: &mut Work) -> Result<Vec<ListedDatabase>> {
         }
         let mut bytes = 0;
         for collection in own {
-            bytes += usage(&view, &collection).await?.live.bytes;
+            bytes += view.live(&collection).await?.bytes;
         }
         listed.push(ListedDatabase {
             name: database.id.to_string(),
@@ -72,7 +72,7 @@ pub async fn list_collections(work: &mut Work, database: &str) -> Result<Vec<Lis
     };
     let mut listed = Vec::new();
     for collection in own_collections(&view, database.number) {
-        let live = usage(&view, &collection).await?.live;
+        let live = view.live(&collection).await?;
         listed.push(shown(&collection, live.items, live.bytes));
     }
     let views = view.catalog().views(database.number);
@@ -116,10 +116,6 @@ fn own_collections(view: &View, database: u32) -> Vec<std::sync::Arc<Collection>
     let mut all = view.catalog().collections(database);
     all.retain(|collection| collection.mongo.is_some());
     all
-}
-
-async fn usage(view: &View, collection: &Collection) -> Result<Usage> {
-    Ok(view.usage(collection).await?)
 }
 
 fn shown(collection: &Collection, documents: u64, bytes: u64) -> ListedCollection {

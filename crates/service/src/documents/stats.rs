@@ -30,7 +30,7 @@ async fn figures(look: &Look<'_>, scale: i64) -> Result<Object> {
     }
     let (items, bytes, names) = match &look.collection {
         Some(collection) => {
-            let live = look.view.usage(collection).await?.live;
+            let live = look.view.live(collection).await?;
             let names = crate::documents::indexes::names(collection);
             (live.items, live.bytes, names)
         }
