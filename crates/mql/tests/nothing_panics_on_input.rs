@@ -7,6 +7,7 @@ use lapsedb_mql::filter::{Filter, Match, Options};
 use lapsedb_mql::projection::Projection;
 use lapsedb_mql::sort::Sort;
 use lapsedb_mql::update::Update;
+use lapsedb_mql::validation::Validator;
 use lapsedb_value::{Object, Str, Value};
 use proptest::prelude::*;
 
@@ -192,6 +193,20 @@ proptest! {
             filter.id_equality();
             filter.equalities();
             filter.near();
+        }
+    }
+
+    #[test]
+    fn validators_and_why_they_refuse(validator in object(value()), document in object(value()), schema: bool) {
+        let validator = match schema {
+            true => [(Str::new("$jsonSchema"), Value::Object(validator))].into_iter().collect(),
+            false => validator,
+        };
+        if let Ok(validator) = Validator::parse(&validator, &Options::default())
+            && !validator.accepts(&document)
+        {
+            let why = validator.explain(&document);
+            prop_assert_eq!(why.keys().next().map(Str::as_str), Some("operatorName"));
         }
     }
 
