@@ -146,6 +146,21 @@ impl Sort {
             .map(|field| (field.path.as_str(), field.descending))
     }
 
+    /// How it compares texts.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.collation.as_deref()
+    }
+
+    /// Whether it is by nothing but fields of documents.
+    pub fn is_by_fields(&self) -> bool {
+        self.visits.is_none() && self.fields.iter().all(|field| field.beside.is_none())
+    }
+
+    /// Whether it is the order of creation, backward.
+    pub fn is_natural(&self) -> bool {
+        self.visits.is_some()
+    }
+
     /// The same order with text compared by a collation.
     pub fn with_collation(mut self, collation: Option<Arc<Collation>>) -> Sort {
         self.collation = collation;

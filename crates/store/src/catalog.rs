@@ -322,7 +322,7 @@ impl Catalog {
     pub(crate) async fn load(
         snapshot: &impl Snapshot,
         epoch: u64,
-        filters: Option<&FilterCompiler>,
+        language: Option<&FilterCompiler>,
     ) -> Result<Catalog> {
         let mut catalog = Catalog {
             epoch,
@@ -338,7 +338,7 @@ impl Catalog {
         }
         let builds = index_builds(snapshot).await?;
         for record in scan_all(snapshot, keys::meta_all(MetaKind::Collection)).await? {
-            let mut collection = collection_of(&record, filters)?;
+            let mut collection = collection_of(&record, language)?;
             if let Some(generation) = builds.get(&collection.cid) {
                 collection.index_ready_generation = *generation;
             }
@@ -533,7 +533,7 @@ impl crate::Store {
     }
 }
 
-fn collection_of(record: &MetaRecord, filters: Option<&FilterCompiler>) -> Result<Collection> {
+fn collection_of(record: &MetaRecord, language: Option<&FilterCompiler>) -> Result<Collection> {
     let bad = |what: &str| StoreError::Corrupt(format!("a collection's {what} cannot be read"));
     let document = record
         .body
@@ -550,7 +550,7 @@ fn collection_of(record: &MetaRecord, filters: Option<&FilterCompiler>) -> Resul
     let history = History::of_value(history).ok_or_else(|| bad("history"))?;
     let (lsn, written) = history.shown.unwrap_or((record.lsn, record.written));
     let indexes = match record.body.get("indexes").and_then(Value::as_object) {
-        Some(indexes) => NamedIndexes::from_object(indexes, record.at, filters)?,
+        Some(indexes) => NamedIndexes::from_object(indexes, record.at, language)?,
         None => NamedIndexes::default(),
     };
     Ok(Collection {

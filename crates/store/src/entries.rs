@@ -12,6 +12,7 @@ use crate::index::composite::{self, value_at};
 use crate::index::encode;
 use crate::index::named;
 use crate::index::named::keys::{NamedTerms, Unindexable};
+use crate::index::named::notes::Note;
 use crate::index::shape::shape_term;
 use crate::keys::{self, CollectionId, ItemKey, Ordinal, TALLY_UNITS, TallyKind};
 use crate::partition_key::PartitionKey;
@@ -25,8 +26,8 @@ pub(crate) struct Shape {
     pub(crate) unique: Vec<Claim>,
     /// Its dates under the indexes that end documents.
     pub(crate) dates: Dates,
-    /// The named indexes in which it has an array.
-    pub(crate) multikey: Vec<u32>,
+    /// What is to be noted of named indexes.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// A key in the space of unique values, and the named index it belongs to; none for a unique key of the collection.
@@ -76,7 +77,7 @@ impl Shape {
             stems,
             unique: own.chain(named_unique).collect(),
             dates: named.dates,
-            multikey: named.multikey,
+            notes: named.notes,
         }
     }
 }

@@ -468,9 +468,9 @@ pub fn meta_numbered(kind: MetaKind, number: u32) -> Vec<u8> {
     key
 }
 
-/// Key of the note that an array stands in a named index.
+/// Prefix of what is noted of the entries of a named index: older ones have it alone as a note that an array stands in it.
 #[must_use]
-pub fn multikey(cid: CollectionId, number: u32) -> Vec<u8> {
+pub fn index_notes(cid: CollectionId, number: u32) -> Vec<u8> {
     let mut key = meta_numbered(MetaKind::Multikey, cid.0);
     key.extend_from_slice(&number.to_be_bytes());
     key

@@ -214,9 +214,9 @@ impl Store {
         Ok(View::new(held, snapshot, catalog))
     }
 
-    /// Says how the filters of partial indexes are read. To be said before the first view, and only once.
+    /// Says how filters and collations of indexes are read. To be said before the first view, and only once.
     pub fn set_filters(&self, compiler: FilterCompiler) {
-        // A second compiler would judge what the first has admitted; the first stays.
+        // A second one would judge what the first has admitted; the first stays.
         let _ = self.filters.set(compiler);
     }
 

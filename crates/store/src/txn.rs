@@ -32,7 +32,6 @@ use crate::catalog::{Collection, UNMADE};
 use crate::entries::{Claim, Entries, Shape, put_entries, remove_entries, unique_holder};
 use crate::error::{Result, StoreError};
 use crate::index::named::NamedIndex;
-use crate::index::named::build::note_multikey;
 use crate::index::named::keys::{Unindexable, values_at};
 use crate::keys::{self, ItemKey, MetaKind, Ordinal};
 use crate::partition_key::PartitionKey;
@@ -133,8 +132,10 @@ pub struct Duplicate {
     pub index: Str,
     /// Its fields with their directions.
     pub pattern: Object,
-    /// The values that another document has; a missing one is null.
+    /// The values that another document has; a missing one is null. Under a collation a text is its key in hex.
     pub values: Object,
+    /// The collation of the index, if it has one.
+    pub collation: Option<Object>,
 }
 
 impl Refused {
@@ -149,6 +150,7 @@ impl Refused {
             index: index.name.clone(),
             pattern: index.pattern(),
             values: values_at(collection, index, document, key),
+            collation: index.fold.as_ref().and_then(|_| index.collation().cloned()),
         }))
     }
 }
@@ -592,8 +594,8 @@ impl<'a> Txn<'a> {
                     Some(_) | None => Ordinal::New(index),
                 };
                 another = fresh;
-                for number in &shape.multikey {
-                    note_multikey(&mut self.batch, self.collection.cid, *number);
+                for note in &shape.notes {
+                    note.put(&mut self.batch, self.collection.cid);
                 }
                 let record = Record::new(ttl, shape.dates.clone(), index, ordinal, &body);
                 let entries = Entries::of_new(&self.collection, &key, &record, shape);

@@ -92,7 +92,13 @@ async fn an_array_has_an_entry_for_each_element() {
             .await;
         let (view, collection) = bench.look().await;
         let number = collection.indexes.named("a").unwrap().number;
-        assert!(!view.is_multikey(&collection, number).await.unwrap());
+        assert!(
+            !view
+                .index_notes(&collection, number)
+                .await
+                .unwrap()
+                .multikey
+        );
         bench
             .put(object(r#"{"_id":1,"a":[3,1,3,[0]]}"#))
             .await
@@ -100,7 +106,12 @@ async fn an_array_has_an_entry_for_each_element() {
         bench.put(object(r#"{"_id":2,"a":2}"#)).await.unwrap();
         assert_eq!(entries(bench, "a", &[], &[]).await, [1, 2, 1, 1]);
         let (view, _) = bench.look().await;
-        assert!(view.is_multikey(&collection, number).await.unwrap());
+        assert!(
+            view.index_notes(&collection, number)
+                .await
+                .unwrap()
+                .multikey
+        );
         // Fields below one array go through it together.
         let document = r#"{"_id":3,"l":[{"x":1,"y":2},{"x":3},7],"z":0}"#;
         bench.put(object(document)).await.unwrap();

@@ -10,6 +10,7 @@ use crate::commands::{explain, terms};
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let command = call.body.clone();
     let mut fields = Fields::of(call);
     let namespace = match fields.own(call) {
         Value::String(name) => Namespace::new(&call.database, &name)?,
@@ -27,7 +28,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.end()?;
     check(call, &aggregate)?;
     if explains {
-        return explain::pipeline(call, &namespace);
+        let explained =
+            documents::explain_pipeline(&mut call.work(), &namespace, &aggregate, false).await?;
+        return Ok(Answer::Plain(explain::reply(call, explained, command)));
     }
     let mut work = call.begin().await?.bypassing_validation(bypass);
     let batch = documents::aggregate(&mut work, &namespace, &aggregate).await;

@@ -1,12 +1,12 @@
 //! Tells how a command would be executed.
 
-use lapsedb_service::documents::{self, Fault, Find, Namespace};
+use lapsedb_service::documents::{self, Explains, Fault, Find, Namespace};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::codes;
-use crate::commands::{build_info, find, find_and_modify, hello};
+use crate::commands::{aggregate, build_info, find, find_and_modify, hello, terms};
 use crate::fields::Fields;
 
 const VERBOSITIES: [&str; 3] = ["queryPlanner", "executionStats", "allPlansExecution"];
@@ -33,67 +33,83 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         Some(Value::String(collection)) => Namespace::new(&call.database, collection)?,
         _ => Namespace::pseudo(&call.database, "$cmd.aggregate"),
     };
-    if name == "aggregate" {
-        return pipeline(call, &namespace);
-    }
-    let find = asked(&name, command)?;
-    let explained = documents::explain(
-        &mut call.work(),
-        &namespace,
-        &find,
-        verbosity != "queryPlanner",
-    )
-    .await?;
+    let execute = verbosity != "queryPlanner";
+    let explained = if name == "aggregate" {
+        let mut fields = Fields::new(&name, command);
+        fields.raw("aggregate");
+        let aggregate = aggregate::read(&mut fields, true)?;
+        documents::explain_pipeline(&mut call.work(), &namespace, &aggregate, execute).await?
+    } else {
+        let (explains, find) = asked(&name, command)?;
+        documents::explain(&mut call.work(), &namespace, (explains, &find), execute).await?
+    };
+    Ok(Answer::Plain(reply(call, explained, shown)))
+}
+
+/// What was explained, and of what.
+pub(crate) fn reply(call: &Call<'_>, explained: Object, command: Object) -> Object {
     let mut reply = Object::with_capacity(6);
     reply.push("explainVersion", "1");
     for (name, value) in explained {
         reply.push(name, value);
     }
-    reply.push("command", Value::Object(shown));
+    reply.push("command", Value::Object(command));
     reply.push("serverInfo", Value::Object(server(call)));
-    Ok(Answer::Plain(reply))
+    reply
 }
 
-/// What a command looks for, as a find.
-fn asked(name: &str, command: Object) -> Result<Find, Fault> {
+/// What a command looks for, as a find, and what it does with it.
+fn asked(name: &str, command: Object) -> Result<(Explains, Find), Fault> {
     let mut fields = Fields::new(name, command);
     match name {
         "find" => {
             fields.raw("find");
-            find::read(&mut fields)
+            Ok((Explains::Find, find::read(&mut fields)?))
         }
-        "count" | "distinct" => {
-            let filter = fields.document("query")?;
-            Ok(Find {
-                filter,
+        "count" => Ok((
+            Explains::Count,
+            Find {
+                filter: fields.document("query")?,
+                skip: fields.size("skip")?.unwrap_or(0),
+                limit: fields.integer("limit")?.unwrap_or(0).unsigned_abs(),
+                terms: terms(&mut fields, "let")?,
                 ..Find::default()
-            })
-        }
+            },
+        )),
+        "distinct" => Ok((
+            Explains::Distinct,
+            Find {
+                filter: fields.document("query")?,
+                terms: terms(&mut fields, "let")?,
+                ..Find::default()
+            },
+        )),
         "findAndModify" | "findandmodify" => {
             let read = find_and_modify::read(&mut fields)?;
-            Ok(Find {
-                filter: read.filter,
-                sort: read.sort,
-                limit: 1,
-                ..Find::default()
-            })
-        }
-        "update" | "delete" => {
-            let field = if name == "update" {
-                "updates"
-            } else {
-                "deletes"
+            let explains = match read.change {
+                Some(_) => Explains::Update,
+                None => Explains::Delete,
             };
-            let statement = fields
-                .documents(field)?
-                .into_iter()
-                .next()
-                .unwrap_or_default();
-            let filter = statement.get("q").and_then(Value::as_object).cloned();
-            Ok(Find {
-                filter: filter.unwrap_or_default(),
-                ..Find::default()
-            })
+            Ok((
+                explains,
+                Find {
+                    filter: read.filter,
+                    sort: read.sort,
+                    limit: 1,
+                    terms: read.terms,
+                    ..Find::default()
+                },
+            ))
+        }
+        "update" => {
+            let statement = first(&mut fields, "updates")?;
+            let many = matches!(statement.get("multi"), Some(Value::Bool(true)));
+            Ok((Explains::Update, written(statement, many)?))
+        }
+        "delete" => {
+            let statement = first(&mut fields, "deletes")?;
+            let many = statement.get("limit").and_then(Value::as_i64) == Some(0);
+            Ok((Explains::Delete, written(statement, many)?))
         }
         _ => Err(Fault::new(
             codes::COMMAND_NOT_FOUND,
@@ -102,20 +118,20 @@ fn asked(name: &str, command: Object) -> Result<Find, Fault> {
     }
 }
 
-/// A pipeline is read from the collection and run stage by stage.
-pub(crate) fn pipeline(call: &Call<'_>, namespace: &Namespace) -> Result<Answer, Fault> {
-    let mut plan = Object::with_capacity(1);
-    plan.push("stage", "COLLSCAN");
-    let mut planner = Object::with_capacity(4);
-    planner.push("namespace", namespace.to_string());
-    planner.push("indexFilterSet", false);
-    planner.push("winningPlan", Value::Object(plan));
-    planner.push("rejectedPlans", Value::Array(Vec::new()));
-    let mut reply = Object::with_capacity(3);
-    reply.push("explainVersion", "1");
-    reply.push("queryPlanner", Value::Object(planner));
-    reply.push("serverInfo", Value::Object(server(call)));
-    Ok(Answer::Plain(reply))
+fn first(fields: &mut Fields, name: &str) -> Result<Object, Fault> {
+    let statements = fields.documents(name)?;
+    Ok(statements.into_iter().next().unwrap_or_default())
+}
+
+/// What a statement that writes looks for.
+fn written(statement: Object, many: bool) -> Result<Find, Fault> {
+    let mut fields = Fields::new("explain", statement);
+    Ok(Find {
+        filter: fields.document("q")?,
+        limit: u64::from(!many),
+        terms: terms(&mut fields, "c")?,
+        ..Find::default()
+    })
 }
 
 fn server(call: &Call<'_>) -> Object {

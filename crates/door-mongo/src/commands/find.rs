@@ -2,7 +2,6 @@
 
 use lapsedb_service::cursors::Tail;
 use lapsedb_service::documents::{self, Fault, Find};
-use lapsedb_value::Value;
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -64,17 +63,12 @@ pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
             .map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
         single_batch,
         no_timeout: fields.truth("noCursorTimeout", false)?,
+        min: fields.document("min")?,
+        max: fields.document("max")?,
+        return_key: fields.truth("returnKey", false)?,
+        show_record_id: fields.truth("showRecordId", false)?,
         terms: terms(fields, "let")?,
     };
     fields.ignore(&WITHOUT_EFFECT);
-    for name in ["min", "max", "returnKey", "showRecordId"] {
-        match fields.any(name) {
-            None | Some(Value::Bool(false)) => {}
-            Some(_) => {
-                let message = format!("the option '{name}' is not supported");
-                return Err(Fault::new(115, message));
-            }
-        }
-    }
     Ok(find)
 }

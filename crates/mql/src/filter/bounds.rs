@@ -3,12 +3,13 @@
 //! Intervals are in the order of [`lapsedb_value::order::compare_bson`] and speak of index entries: one per element of an
 //! array, and null for what is missing. They may hold more than matches, so documents are held against the filter again.
 
-use std::cmp::Ordering;
+use std::sync::Arc;
 
-use lapsedb_value::Value;
-use lapsedb_value::order::{bson_class, compare_bson};
+use lapsedb_value::order::bson_class;
+use lapsedb_value::{Object, Str, Value};
 
 use super::Filter;
+use super::interval::{Edge, Interval, intersect, merge};
 use super::node::Node;
 use super::operators::Test;
 use super::operators::compare::{Compare, Op};
@@ -16,79 +17,9 @@ use super::operators::elem_match::ElemMatch;
 use super::operators::in_list::InList;
 use super::operators::regex::RegexTest;
 use super::operators::type_is::TypeIs;
-
-/// One end of an interval.
-#[derive(Clone, Debug)]
-pub enum Edge {
-    /// Before every value of a class, see [`bson_class`].
-    ClassStart(u8),
-    /// Just before a value.
-    Before(Value),
-    /// Just behind a value.
-    After(Value),
-    /// Behind every value of a class.
-    ClassEnd(u8),
-}
-
-/// The entries between two edges.
-#[derive(Clone, Debug)]
-pub struct Interval {
-    /// Where it begins.
-    pub low: Edge,
-    /// Where it ends.
-    pub high: Edge,
-}
-
-impl Interval {
-    /// The interval of one value.
-    pub fn point(value: &Value) -> Interval {
-        Interval {
-            low: Edge::Before(value.clone()),
-            high: Edge::After(value.clone()),
-        }
-    }
-
-    /// All values of a class.
-    pub fn class(class: u8) -> Interval {
-        Interval {
-            low: Edge::ClassStart(class),
-            high: Edge::ClassEnd(class),
-        }
-    }
-
-    /// The value, if the interval is one point.
-    pub fn as_point(&self) -> Option<&Value> {
-        match (&self.low, &self.high) {
-            (Edge::Before(low), Edge::After(high)) if compare_bson(low, high).is_eq() => Some(low),
-            _ => None,
-        }
-    }
-
-    /// Whether the value lies inside.
-    pub fn contains(&self, value: &Value) -> bool {
-        let point = Interval::point(value);
-        compare_edges(&self.low, &point.low).is_le()
-            && compare_edges(&point.high, &self.high).is_le()
-    }
-}
-
-/// The order of edges along the values.
-pub fn compare_edges(a: &Edge, b: &Edge) -> Ordering {
-    let place = |edge: &Edge| match edge {
-        Edge::ClassStart(class) => (*class, 0),
-        Edge::Before(value) | Edge::After(value) => (bson_class(value), 1),
-        Edge::ClassEnd(class) => (*class, 2),
-    };
-    place(a)
-        .cmp(&place(b))
-        .then_with(|| match (a, b) {
-            (Edge::Before(a) | Edge::After(a), Edge::Before(b) | Edge::After(b)) => {
-                compare_bson(a, b)
-            }
-            _ => Ordering::Equal,
-        })
-        .then_with(|| matches!(a, Edge::After(_)).cmp(&matches!(b, Edge::After(_))))
-}
+use super::path::position;
+use super::pathless::Expression;
+use crate::expressions::{Expr, Scope};
 
 impl Filter {
     /// The intervals of an index on the path, in order and apart; nothing if the filter says nothing usable about it.
@@ -97,7 +28,8 @@ impl Filter {
     /// different ones; `multikey` says that there are such documents.
     pub fn bounds(&self, path: &str, multikey: bool) -> Option<Vec<Interval>> {
         let mut found: Vec<Vec<Interval>> = Vec::new();
-        collect(&self.root, "", path, &mut found);
+        let wanted = Wanted { filter: self, path };
+        wanted.collect(&self.root, "", &mut found);
         let best = |a: &Vec<Interval>| (!a.iter().all(|one| one.as_point().is_some()), a.len());
         match multikey {
             true => found.into_iter().min_by_key(best),
@@ -164,54 +96,87 @@ fn is_plain_equality(compare: &Compare) -> bool {
     compare.op == Op::Eq && plain && bytes
 }
 
-/// Adds what every condition that must hold says about the path.
-fn collect(node: &Node, prefix: &str, path: &str, found: &mut Vec<Vec<Interval>>) {
-    match node {
-        Node::And(parts) => parts
-            .iter()
-            .for_each(|part| collect(part, prefix, path, found)),
-        Node::Field { path: own, test } => {
-            let full = match prefix {
-                "" => own.text().to_owned(),
-                _ => format!("{prefix}.{}", own.text()),
-            };
-            match test {
-                Test::ElemMatch(ElemMatch::Object(inner)) => collect(inner, &full, path, found),
-                _ if full == path => found.extend(of_test(test)),
-                _ => {}
+/// What is asked of a filter: intervals on one path.
+struct Wanted<'a> {
+    filter: &'a Filter,
+    path: &'a str,
+}
+
+impl Wanted<'_> {
+    /// Adds what every condition that must hold says about the path.
+    fn collect(&self, node: &Node, prefix: &str, found: &mut Vec<Vec<Interval>>) {
+        match node {
+            Node::And(parts) => parts
+                .iter()
+                .for_each(|part| self.collect(part, prefix, found)),
+            Node::Field { path: own, test } => {
+                let first = own.parts().first();
+                if !prefix.is_empty() && first.is_some_and(|name| position(name).is_some()) {
+                    // A position in an element that is an array: no path from the top says the same.
+                    return;
+                }
+                let full = match prefix {
+                    "" => own.text().to_owned(),
+                    _ => format!("{prefix}.{}", own.text()),
+                };
+                match test {
+                    Test::ElemMatch(ElemMatch::Object(inner)) => self.collect(inner, &full, found),
+                    _ if full == self.path => found.extend(self.of_test(test)),
+                    _ => {}
+                }
             }
+            Node::Or(parts) => found.extend(self.of_branches(parts, prefix)),
+            Node::Never => found.push(Vec::new()),
+            Node::Expr(expression) if prefix.is_empty() => found.extend(self.of_expr(expression)),
+            Node::Expr(_)
+            | Node::Nor(_)
+            | Node::Not(_)
+            | Node::Sample(_)
+            | Node::Schema(_)
+            | Node::Text(_) => {}
         }
-        Node::Or(parts) => found.extend(of_branches(parts, prefix, path)),
-        Node::Never => found.push(Vec::new()),
-        Node::Nor(_)
-        | Node::Not(_)
-        | Node::Expr(_)
-        | Node::Sample(_)
-        | Node::Schema(_)
-        | Node::Text(_) => {}
+    }
+
+    /// Any branch may hold: the union, if each says something about the path.
+    fn of_branches(&self, parts: &[Node], prefix: &str) -> Option<Vec<Interval>> {
+        let mut union = Vec::new();
+        for part in parts {
+            let mut found = Vec::new();
+            self.collect(part, prefix, &mut found);
+            union.extend(found.into_iter().next()?);
+        }
+        Some(merge(union))
+    }
+
+    fn of_test(&self, test: &Test) -> Option<Vec<Interval>> {
+        of_test(test, self.filter.options.collation.is_some())
+    }
+
+    /// What an expression demands to equal. Expressions compare without the collation, so text says nothing under one.
+    fn of_expr(&self, expression: &Expression) -> Option<Vec<Interval>> {
+        let own = |(path, _): &&(Str, Arc<Expr>)| path == self.path;
+        let (_, value) = expression.equal.iter().find(own)?;
+        let root = Object::new();
+        let scope = Scope::new(&root, &self.filter.options.env);
+        let value = value.eval(&scope).ok()?;
+        let collated = self.filter.options.collation.is_some();
+        if collated && crate::collation::Collation::matters(&value) {
+            return None;
+        }
+        of_compare(&Compare::new(Op::Eq, &value, None))
     }
 }
 
-/// Any branch may hold: the union, if each says something about the path.
-fn of_branches(parts: &[Node], prefix: &str, path: &str) -> Option<Vec<Interval>> {
-    let mut union = Vec::new();
-    for part in parts {
-        let mut found = Vec::new();
-        collect(part, prefix, path, &mut found);
-        union.extend(found.into_iter().next()?);
-    }
-    Some(merge(union))
-}
-
-fn of_test(test: &Test) -> Option<Vec<Interval>> {
+/// The intervals of one condition; under a collation the beginning of a pattern says nothing.
+pub(super) fn of_test(test: &Test, collated: bool) -> Option<Vec<Interval>> {
     match test {
         Test::Compare(compare) => of_compare(compare),
-        Test::In(list) => of_list(list),
-        Test::Regex(regex) => of_regex(regex),
+        Test::In(list) => of_list(list, collated),
+        Test::Regex(regex) => Some(of_regex(regex, collated)),
         Test::Type(types) => of_types(types),
         Test::ElemMatch(ElemMatch::Value(node)) => {
             let mut found = Vec::new();
-            values(node, &mut found);
+            values(node, collated, &mut found);
             found.into_iter().reduce(|a, b| intersect(&a, &b))
         }
         Test::ElemMatch(ElemMatch::Object(_))
@@ -225,10 +190,10 @@ fn of_test(test: &Test) -> Option<Vec<Interval>> {
 }
 
 /// Conditions on one element itself: all of them speak of the same entry.
-fn values(node: &Node, found: &mut Vec<Vec<Interval>>) {
+fn values(node: &Node, collated: bool, found: &mut Vec<Vec<Interval>>) {
     match node {
-        Node::And(parts) => parts.iter().for_each(|part| values(part, found)),
-        Node::Field { test, .. } => found.extend(of_test(test)),
+        Node::And(parts) => parts.iter().for_each(|part| values(part, collated, found)),
+        Node::Field { test, .. } => found.extend(of_test(test, collated)),
         Node::Never => found.push(Vec::new()),
         Node::Or(_)
         | Node::Nor(_)
@@ -279,7 +244,7 @@ fn of_array(compare: &Compare, elements: &[Value]) -> Option<Vec<Interval>> {
     }
 }
 
-fn of_list(list: &InList) -> Option<Vec<Interval>> {
+fn of_list(list: &InList, collated: bool) -> Option<Vec<Interval>> {
     let mut union = Vec::with_capacity(list.values.len());
     for value in &list.values {
         match value {
@@ -291,20 +256,20 @@ fn of_list(list: &InList) -> Option<Vec<Interval>> {
         }
     }
     for pattern in &list.patterns {
-        union.extend(of_regex(pattern)?);
+        union.extend(of_regex(pattern, collated));
     }
     Some(merge(union))
 }
 
 /// Text that begins with what the pattern begins with, and the pattern as a value.
-fn of_regex(regex: &RegexTest) -> Option<Vec<Interval>> {
+fn of_regex(regex: &RegexTest, collated: bool) -> Vec<Interval> {
     let text = Value::from("");
     let itself = Interval::class(bson_class(&Value::Regex {
         pattern: Box::default(),
         options: Box::default(),
     }));
     let strings = match literal_prefix(&regex.source) {
-        Some(prefix) if regex.options.is_empty() => {
+        Some(prefix) if regex.options.is_empty() && !collated => {
             let high = match next_text(&prefix) {
                 Some(next) => Edge::Before(Value::String(next.into())),
                 None => Edge::ClassEnd(bson_class(&text)),
@@ -316,7 +281,7 @@ fn of_regex(regex: &RegexTest) -> Option<Vec<Interval>> {
         }
         Some(_) | None => Interval::class(bson_class(&text)),
     };
-    Some(vec![strings, itself])
+    vec![strings, itself]
 }
 
 /// The letters that a pattern anchored at the beginning demands first.
@@ -370,47 +335,6 @@ fn of_types(types: &TypeIs) -> Option<Vec<Interval>> {
         }));
     }
     Some(merge(union))
-}
-
-/// The union, in order and apart.
-fn merge(mut intervals: Vec<Interval>) -> Vec<Interval> {
-    intervals.sort_by(|a, b| compare_edges(&a.low, &b.low));
-    let mut merged: Vec<Interval> = Vec::with_capacity(intervals.len());
-    for next in intervals {
-        match merged.last_mut() {
-            Some(last) if compare_edges(&next.low, &last.high).is_le() => {
-                if compare_edges(&next.high, &last.high).is_gt() {
-                    last.high = next.high;
-                }
-            }
-            _ => merged.push(next),
-        }
-    }
-    merged
-}
-
-/// What lies in both, each in order and apart.
-fn intersect(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
-    let mut both = Vec::new();
-    for a in a {
-        for b in b {
-            let low = match compare_edges(&a.low, &b.low).is_ge() {
-                true => &a.low,
-                false => &b.low,
-            };
-            let high = match compare_edges(&a.high, &b.high).is_le() {
-                true => &a.high,
-                false => &b.high,
-            };
-            if compare_edges(low, high).is_lt() {
-                both.push(Interval {
-                    low: low.clone(),
-                    high: high.clone(),
-                });
-            }
-        }
-    }
-    merge(both)
 }
 
 #[cfg(test)]

@@ -114,6 +114,21 @@ fn below(path: &str, other: &str) -> bool {
 }
 
 impl Filter {
+    /// The paths that conditions which must hold speak of, in the order of the filter.
+    pub fn paths(&self) -> Vec<&str> {
+        let parts = match &self.root {
+            Node::And(parts) => parts.as_slice(),
+            only => std::slice::from_ref(only),
+        };
+        let mut paths = Vec::with_capacity(parts.len());
+        for part in parts {
+            if let Node::Field { path, .. } = part {
+                paths.push(path.text());
+            }
+        }
+        paths
+    }
+
     /// Every path that must equal a value, in the order of the filter: what a planner may look up first.
     pub fn equalities(&self) -> Vec<(&str, &Value)> {
         let mut found = Vec::new();

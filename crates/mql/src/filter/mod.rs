@@ -2,14 +2,18 @@
 
 mod bounds;
 mod equalities;
+mod exact;
 mod fields;
 pub mod geo;
+mod implies;
+mod interval;
 pub(crate) mod node;
 mod normalize;
 pub(crate) mod operators;
 pub(crate) mod parse;
 pub(crate) mod path;
 mod pathless;
+mod presence;
 pub(crate) mod schema;
 mod special;
 
@@ -17,8 +21,8 @@ use std::sync::Arc;
 
 use lapsedb_value::{Object, Str, Value};
 
-pub use bounds::{Edge, Interval};
 pub(crate) use equalities::{equalities, id_of};
+pub use interval::{Edge, Interval};
 pub use path::FieldPath;
 
 use crate::Result;
@@ -95,6 +99,19 @@ impl Filter {
             root: normalize::normalize(special::checked(Parser::new(options).object(filter)?)?),
             options: options.clone(),
         })
+    }
+
+    /// A filter that a document fulfils if it fulfils both.
+    pub(crate) fn and(&self, other: &Filter) -> Filter {
+        Filter {
+            root: normalize::normalize(Node::And(vec![self.root.clone(), other.root.clone()])),
+            options: self.options.clone(),
+        }
+    }
+
+    /// How it compares texts.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.options.collation.as_deref()
     }
 
     /// A filter that every document fulfils.

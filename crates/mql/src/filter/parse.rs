@@ -17,6 +17,7 @@ use super::operators::regex::RegexTest;
 use super::operators::size::Size;
 use super::operators::type_is::TypeIs;
 use super::path::FieldPath;
+use super::pathless::equalities_of;
 use super::pathless::{self, Expression};
 use super::schema::Schema;
 use crate::expressions::Expr;
@@ -89,8 +90,10 @@ impl<'a> Parser<'a> {
                 )));
             }
             "$expr" => {
-                let expr = Expr::parse(value, &self.options.names())?;
-                parts.push(Node::Expr(Expression(Arc::new(expr))));
+                let names = self.options.names();
+                let expr = Expr::parse(value, &names)?;
+                let equal = equalities_of(value, &names);
+                parts.push(Node::Expr(Expression::new(expr, equal)));
             }
             "$sampleRate" => parts.push(Node::Sample(pathless::sample_rate(value)?)),
             "$jsonSchema" => parts.push(Node::Schema(Box::new(Schema::parse(value)?))),

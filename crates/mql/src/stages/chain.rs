@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lapsedb_value::{Object, Value};
 
-use super::Stage;
+use super::{Leading, Stage};
 use crate::accumulators::object_weight;
 use crate::expressions::{Beside, Metas};
 use crate::filter::{Filter, Options};
@@ -38,6 +38,16 @@ pub trait Foreign: Send + Sync {
         collection: &'a str,
         filter: Option<&'a Filter>,
     ) -> Wait<'a, Vec<Object>>;
+
+    /// The documents that a pipeline over a collection begins with: where an index gives its order, only as many as suffice.
+    fn leading<'a>(&'a self, collection: &'a str, leading: Leading<'a>) -> Wait<'a, Vec<Object>> {
+        self.documents(collection, leading.filter)
+    }
+
+    /// Whether an index, or the ids, answer a filter without looking at all documents.
+    fn is_served<'a>(&'a self, _: &'a str, _: &'a Filter) -> Wait<'a, bool> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
 }
 
 /// For pipelines that read no other collection: every one is empty.

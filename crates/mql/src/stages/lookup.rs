@@ -285,6 +285,9 @@ impl Joining {
         sort::optimize(&mut stages);
         let documents = match matching {
             Some(matching) => matching,
+            None if self.whole.is_none() && self.is_served(foreign, &stages).await? => {
+                self.read_whole(foreign, &stages).await?
+            }
             None => {
                 if self.whole.is_none() {
                     self.whole = Some(self.read_whole(foreign, &[]).await?);
@@ -295,16 +298,23 @@ impl Joining {
         run_all(&stages, &options, documents, foreign).await
     }
 
-    /// The other collection's documents, only those of a leading `$match`.
+    /// Whether what the stages begin with is found without looking at all documents: then they are read for each anew.
+    async fn is_served(&self, foreign: &dyn Foreign, stages: &[Stage]) -> Result<bool> {
+        match Leading::of(stages).filter {
+            Some(filter) if !self.lookup.from.is_empty() => {
+                foreign.is_served(&self.lookup.from, filter).await
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// The other collection's documents, only those that the stages begin with.
     async fn read_whole(&self, foreign: &dyn Foreign, stages: &[Stage]) -> Result<Vec<Object>> {
         if self.lookup.from.is_empty() {
             return Ok(Vec::new());
         }
-        let filter = match stages.first() {
-            Some(Stage::Match(filter)) => Some(filter.as_ref()),
-            _ => None,
-        };
-        let documents = foreign.documents(&self.lookup.from, filter).await?;
+        let leading = Leading::of(stages);
+        let documents = foreign.leading(&self.lookup.from, leading).await?;
         let mut memory = Memory::new("$lookup");
         documents
             .iter()

@@ -22,6 +22,37 @@ pub struct Leading<'a> {
     pub limit: Option<u64>,
 }
 
+impl<'a> Leading<'a> {
+    /// What some stages begin with.
+    pub(crate) fn of(stages: &'a [Stage]) -> Leading<'a> {
+        let mut leading = Leading {
+            filter: None,
+            sort: None,
+            limit: None,
+        };
+        let mut skipped = 0u64;
+        for stage in stages {
+            match stage {
+                Stage::Match(filter)
+                    if leading.filter.is_none() && leading.sort.is_none() && skipped == 0 =>
+                {
+                    leading.filter = Some(filter);
+                }
+                Stage::Sort(sort) if leading.sort.is_none() && skipped == 0 => {
+                    leading.sort = Some(sort.sort());
+                }
+                Stage::Skip(skip) => skipped = skipped.saturating_add(*skip),
+                Stage::Limit(limit) => {
+                    leading.limit = Some(skipped.saturating_add(*limit));
+                    break;
+                }
+                _ => break,
+            }
+        }
+        leading
+    }
+}
+
 impl Pipeline {
     /// Reads a pipeline.
     pub fn parse(stages: &[Value], options: &Options) -> Result<Pipeline> {
@@ -108,31 +139,7 @@ impl Pipeline {
 
     /// What the pipeline begins with. The stages themselves stay: what the service has done already is done again.
     pub fn leading(&self) -> Leading<'_> {
-        let mut leading = Leading {
-            filter: None,
-            sort: None,
-            limit: None,
-        };
-        let mut skipped = 0u64;
-        for stage in &self.stages {
-            match stage {
-                Stage::Match(filter)
-                    if leading.filter.is_none() && leading.sort.is_none() && skipped == 0 =>
-                {
-                    leading.filter = Some(filter);
-                }
-                Stage::Sort(sort) if leading.sort.is_none() && skipped == 0 => {
-                    leading.sort = Some(sort.sort());
-                }
-                Stage::Skip(skip) => skipped = skipped.saturating_add(*skip),
-                Stage::Limit(limit) => {
-                    leading.limit = Some(skipped.saturating_add(*limit));
-                    break;
-                }
-                _ => break,
-            }
-        }
-        leading
+        Leading::of(&self.stages)
     }
 
     /// Leaves out the leading `$sort`, because the documents come in its order.

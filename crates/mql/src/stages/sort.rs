@@ -68,8 +68,28 @@ fn move_limits(stages: &mut [Stage]) {
     }
 }
 
+/// Moves every `$match` before the `$sort` right before it, and makes one of several in a row.
+fn move_matches(stages: &mut Vec<Stage>) {
+    let mut at = 1;
+    while at < stages.len() {
+        match (stages.get(at - 1), stages.get(at)) {
+            (Some(Stage::Sort(_)), Some(Stage::Match(_))) => {
+                stages.swap(at - 1, at);
+                at = (at - 1).max(1);
+            }
+            (Some(Stage::Match(first)), Some(Stage::Match(second))) => {
+                let both = Stage::Match(Arc::new(first.and(second)));
+                stages.splice(at - 1..=at, [both]);
+                at = (at - 1).max(1);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
 /// What the order of stages allows to do with less work.
-pub(super) fn optimize(stages: &mut [Stage]) {
+pub(super) fn optimize(stages: &mut Vec<Stage>) {
+    move_matches(stages);
     move_limits(stages);
     limit_sorts(stages);
 }

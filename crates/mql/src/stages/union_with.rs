@@ -86,13 +86,10 @@ impl Joint for Uniting {
 
     fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Vec<Object>> {
         Box::pin(async move {
-            let filter = match self.union.stages.first() {
-                Some(Stage::Match(filter)) => Some(filter.as_ref()),
-                _ => None,
-            };
+            let leading = Leading::of(&self.union.stages);
             let documents = match self.union.collection.is_empty() {
                 true => Vec::new(),
-                false => foreign.documents(&self.union.collection, filter).await?,
+                false => foreign.leading(&self.union.collection, leading).await?,
             };
             run_all(&self.union.stages, &self.options, documents, foreign).await
         })

@@ -30,7 +30,7 @@ pub(crate) use held::{Held, HeldDocument};
 pub use kill::{Killed, kill};
 pub(crate) use piped::Piped;
 pub use query::Tail;
-pub(crate) use query::{Query, encoded};
+pub(crate) use query::{KeyOf, Query, Shows, Tally, encoded};
 
 /// Cursors open at once.
 const CURSORS_MAX: usize = 10_000;

@@ -5,7 +5,7 @@ use lapsedb_mql::stages::Runner;
 use lapsedb_value::Object;
 
 use crate::charge::{self, QueryWork};
-use crate::cursors::{Room, encoded};
+use crate::cursors::{Room, Tally, encoded};
 use crate::documents::fault::Result;
 use crate::documents::foreign::Others;
 use crate::documents::{Look, Namespace, Needed, Walk, Work, is_enough, running};
@@ -31,6 +31,10 @@ pub(crate) struct Piped {
     pub(crate) late: Option<Bytes>,
     /// The collection that is read, which may be known by the name of a view.
     pub(crate) base: Namespace,
+    /// How many documents are taken up next: as many as suffice, if that is known, then ever more.
+    pub(crate) step: usize,
+    /// What was looked at.
+    pub(crate) tally: Tally,
 }
 
 impl Piped {
@@ -75,8 +79,12 @@ impl Piped {
     ) -> Result<()> {
         let mut documents = std::mem::take(&mut self.given);
         let mut loaded = QueryWork::default();
+        let rows = rows.min(self.step);
+        self.step = (self.step * 2).min(STEP_ROWS);
         for row in self.walk.next(look, rows).await? {
             loaded.loaded_bytes += row.body.len();
+            self.tally.documents += 1;
+            self.tally.keys += row.passed;
             documents.push(self.needed.read(&row.body)?);
         }
         let blank = self.counted.min(STEP_BLANKS);

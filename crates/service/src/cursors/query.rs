@@ -1,13 +1,15 @@
 //! Documents as they are found: filtered, projected, counted off.
 
 use bytes::Bytes;
-use lapsedb_value::{Object, bson, order};
+use lapsedb_store::index::named::keys::document_keys;
+use lapsedb_value::{Object, Value, bson, order};
 
 use crate::charge::{self, QueryWork};
 use crate::cursors::Room;
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::ID;
-use crate::documents::{Look, Needed, Walk, Work};
+use crate::documents::language::Match;
+use crate::documents::{Look, Needed, Row, Walk, Work};
 
 /// Documents looked at in one step when most may not match.
 const STEP_ROWS: usize = 256;
@@ -28,6 +30,12 @@ pub(crate) struct Query {
     pub(crate) left: u64,
     /// Whether it goes on when there are more documents, and waits for them.
     pub(crate) tail: Option<Tail>,
+    /// The order in which they come, for projections that show it.
+    pub(crate) sort: Option<crate::documents::language::Sort>,
+    /// What is shown beside or instead of the document.
+    pub(crate) shows: Shows,
+    /// What was looked at.
+    pub(crate) tally: Tally,
 }
 
 /// How a query that has come to the end of a capped collection goes on.
@@ -35,6 +43,37 @@ pub(crate) struct Query {
 pub struct Tail {
     /// The next batch waits until there is something.
     pub waits: bool,
+}
+
+/// What is shown beside or instead of a document.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shows {
+    /// The key by which an index named it, and nothing else.
+    pub(crate) key: Option<KeyOf>,
+    /// Its place in the order of creation.
+    pub(crate) record_id: bool,
+}
+
+/// Whose key is shown.
+#[derive(Clone, Debug)]
+pub(crate) enum KeyOf {
+    /// That of no index.
+    None,
+    /// The `_id`.
+    Id,
+    /// That in the index of this name.
+    Index(lapsedb_value::Str),
+}
+
+/// What was looked at to find documents.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// Entries of indexes.
+    pub(crate) keys: u64,
+    /// Documents.
+    pub(crate) documents: u64,
+    /// Documents that matched.
+    pub(crate) matched: u64,
 }
 
 impl Query {
@@ -65,28 +104,31 @@ impl Query {
         room: &mut Room,
         loaded: &mut QueryWork,
     ) -> Result<bool> {
+        let mut step = 1;
         while !self.walk.ended() && self.left > 0 {
             work.in_time()?;
             if room.left() == 0 {
                 return Ok(false);
             }
-            let few = self.filter.is_everything() && self.skip == 0;
-            let step = if few {
-                room.left().min(STEP_ROWS)
-            } else {
-                STEP_ROWS
-            };
+            // No more are read than are asked for; if many do not match, ever more at once.
+            let room_left = u64::try_from(room.left()).unwrap_or(u64::MAX);
+            let wanted = self.left.min(room_left).saturating_add(self.skip);
+            let wanted = usize::try_from(wanted).unwrap_or(STEP_ROWS);
+            step = wanted.max(step).min(STEP_ROWS);
             for row in self.walk.next(look, step).await? {
                 loaded.loaded_bytes += row.body.len();
-                let Some(document) = self.shown(&row)? else {
+                if self.left == 0 {
+                    return Ok(true);
+                }
+                self.tally.documents += 1;
+                self.tally.keys += row.passed;
+                let Some(document) = self.shown(look, &row)? else {
                     continue;
                 };
+                self.tally.matched += 1;
                 if self.skip > 0 {
                     self.skip -= 1;
                     continue;
-                }
-                if self.left == 0 {
-                    return Ok(true);
                 }
                 let bytes = document.len();
                 if room.take(document).is_err() {
@@ -96,37 +138,103 @@ impl Query {
                 loaded.returned_bytes += bytes;
                 self.left -= 1;
             }
+            step *= 2;
         }
         Ok(true)
     }
 
     /// The document as the client sees it, if it matches.
-    fn shown(&self, row: &crate::documents::Row) -> Result<Option<Bytes>> {
-        if self.filter.is_everything() && self.projection.is_none() {
+    fn shown(&self, look: &Look<'_>, row: &Row) -> Result<Option<Bytes>> {
+        let plain = self.projection.is_none() && self.shows.is_plain();
+        if plain && (self.filter.is_everything() || self.has_its_id(row)?) {
             return Ok(Some(row.body.clone()));
         }
-        if self.projection.is_none() && self.has_its_id(row)? {
-            return Ok(Some(row.body.clone()));
-        }
-        let Some(projection) = &self.projection else {
+        if plain {
             let matches = self.filter.matches(&self.needed.read(&row.body)?)?;
             return Ok(matches.then(|| row.body.clone()));
-        };
+        }
         let document = row.document()?;
         let Some(position) = self.filter.match_with_position(&document)? else {
             return Ok(None);
         };
-        Ok(Some(encoded(&projection.apply(document, position, None)?)))
+        let key = match (&self.sort, &self.projection) {
+            (Some(sort), Some(_)) => {
+                Some(sort.key_beside(&document, position.score, position.distance)?)
+            }
+            _ => None,
+        };
+        self.present(look, row, document, (position, key.as_deref()))
+            .map(Some)
     }
 
     /// Whether the filter asks for one `_id` and nothing else, and this document has it: then nothing more is read of it.
-    fn has_its_id(&self, row: &crate::documents::Row) -> Result<bool> {
+    fn has_its_id(&self, row: &Row) -> Result<bool> {
         let Some(wanted) = self.filter.id_alone() else {
             return Ok(false);
         };
         match bson::find(&row.body, &[ID])? {
             Some(own) => Ok(order::equal_bson(&own.to_value()?, wanted)),
             None => Ok(false),
+        }
+    }
+
+    /// A document that was found, as the client sees it.
+    pub(crate) fn present(
+        &self,
+        look: &Look<'_>,
+        row: &Row,
+        document: Object,
+        (position, key): (Match, Option<&[Value]>),
+    ) -> Result<Bytes> {
+        if let Some(own) = &self.shows.key {
+            return Ok(encoded(&own.of(look, row, &document)));
+        }
+        let mut shown = match &self.projection {
+            None => document,
+            Some(projection) => projection.apply(document, position, key)?,
+        };
+        if self.shows.record_id {
+            let ordinal = i64::try_from(row.ordinal).unwrap_or(i64::MAX);
+            shown.push("$recordId", Value::Int64(ordinal));
+        }
+        Ok(encoded(&shown))
+    }
+}
+
+impl Shows {
+    /// Whether documents are shown as they are.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.key.is_none() && !self.record_id
+    }
+}
+
+impl KeyOf {
+    /// The key by which a document was found.
+    fn of(&self, look: &Look<'_>, row: &Row, document: &Object) -> Object {
+        match self {
+            KeyOf::None => Object::new(),
+            KeyOf::Id => {
+                let mut key = Object::with_capacity(1);
+                key.push(ID, document.get(ID).cloned().unwrap_or_default());
+                key
+            }
+            KeyOf::Index(name) => {
+                let indexes = look
+                    .collection
+                    .as_ref()
+                    .map(|collection| &collection.indexes);
+                let Some(index) = indexes.and_then(|indexes| indexes.named(name)) else {
+                    return Object::new();
+                };
+                let mut keys = document_keys(index, document);
+                let own = keys
+                    .iter()
+                    .position(|(bytes, _)| row.entry.as_ref() == Some(bytes));
+                match own.or((!keys.is_empty()).then_some(0)) {
+                    Some(at) => keys.swap_remove(at).1,
+                    None => Object::new(),
+                }
+            }
         }
     }
 }

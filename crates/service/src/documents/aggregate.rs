@@ -6,15 +6,16 @@ use lapsedb_mql::stages::{Flow, Pipeline, Runner, Source as Own};
 use lapsedb_mql::text::TextSpec;
 use lapsedb_value::{Object, Str, Value};
 
-use crate::cursors::{self, Batch, Feed, Keep, Piped, Room};
+use crate::cursors::{self, Batch, Feed, Keep, Piped, Room, Tally};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
-use crate::documents::choose::choose;
+use crate::documents::counted::counted;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::foreign::Others;
-use crate::documents::language::Terms;
+use crate::documents::language::{Filter, Language, Terms};
 use crate::documents::look::{Look, find_collection};
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
+use crate::documents::plan::{Plan, Question, plan};
 use crate::documents::pour::{merge, replace_by};
 use crate::documents::search;
 use crate::documents::stats::stage_stats;
@@ -92,7 +93,18 @@ pub(crate) async fn run(
         });
     }
     let look = Look::fresh(work, namespace).await?;
-    let piped = start(&look, namespace, &pipeline, &language).await?;
+    let counted = counted(work, &look, &language, &aggregate.pipeline).await?;
+    let piped = match counted {
+        Some(given) => Piped {
+            given,
+            ..start_with(
+                Source::Ids(Vec::new()),
+                &Pipeline::parse(&[], &language.options)?,
+                namespace,
+            )
+        },
+        None => start(&look, namespace, &pipeline, &language).await?,
+    };
     let room = Room::new(Some(aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
     let feed = Feed::Piped(Box::new(piped));
     let keep = Keep {
@@ -221,18 +233,14 @@ pub(crate) async fn start(
     look: &Look<'_>,
     namespace: &Namespace,
     pipeline: &Pipeline,
-    language: &crate::documents::language::Language,
+    language: &Language,
 ) -> Result<Piped> {
+    let mut pipeline = pipeline.clone();
     let (source, given) = match pipeline.source() {
         None if pipeline.has_own_documents() => (Source::Ids(Vec::new()), Vec::new()),
         None => {
-            let near = pipeline.geo_near().and_then(|near| near.filter());
-            let filter = near.or(pipeline.leading().filter);
-            let source = match filter {
-                Some(filter) => choose(look, language, filter, &language.hint).await?.source,
-                None => Source::Everything,
-            };
-            (source, Vec::new())
+            let plan = leading(look, &mut pipeline, language).await?;
+            (plan.source, Vec::new())
         }
         Some(Own::CollStats(options)) => {
             let stats = stage_stats(look, namespace, options).await?;
@@ -256,7 +264,7 @@ pub(crate) async fn start(
             ));
         }
     };
-    let needed = Needed::by_pipeline(pipeline);
+    let needed = Needed::by_pipeline(&pipeline);
     let (source, counted) = match (source, &look.collection) {
         // The calendar knows how many there are; what a transaction has changed it does not know.
         (Source::Everything, Some(collection)) if needed.is_nothing() && look.overlay.is_none() => {
@@ -266,15 +274,54 @@ pub(crate) async fn start(
         (source, _) => (source, 0),
     };
     Ok(Piped {
-        walk: Walk::new(source),
-        needed,
-        counted,
-        runner: Runner::new(pipeline),
         given,
+        counted,
+        ..start_with(source, &pipeline, namespace)
+    })
+}
+
+/// A pipeline over documents that are found in a certain way.
+pub(crate) fn start_with(source: Source, pipeline: &Pipeline, namespace: &Namespace) -> Piped {
+    Piped {
+        walk: Walk::new(source),
+        needed: Needed::by_pipeline(pipeline),
+        counted: 0,
+        runner: Runner::new(pipeline),
+        given: Vec::new(),
         finished: false,
         late: None,
         base: namespace.clone(),
-    })
+        step: match pipeline.leading().limit {
+            Some(limit) => usize::try_from(limit)
+                .unwrap_or(STEP_ROWS)
+                .clamp(1, STEP_ROWS),
+            None => STEP_ROWS,
+        },
+        tally: Tally::default(),
+    }
+}
+
+/// How the documents that a pipeline begins with are found: in the order of its `$sort`, if an index gives it.
+pub(crate) async fn leading(
+    look: &Look<'_>,
+    pipeline: &mut Pipeline,
+    language: &Language,
+) -> Result<Plan> {
+    let everything = Filter::everything();
+    let leading = pipeline.leading();
+    // Places are looked for by a filter of their own, and put in their own order.
+    let near = pipeline.geo_near().and_then(|near| near.filter());
+    let sort = leading.sort.filter(|_| pipeline.geo_near().is_none());
+    let question = Question {
+        sort,
+        ..Question::of(near.or(leading.filter).unwrap_or(&everything))
+    };
+    let sorts = sort.is_some();
+    let plan = plan(look, language, question).await?;
+    if sorts && plan.sorted {
+        pipeline.assume_sorted();
+    }
+    Ok(plan)
 }
 
 /// The operation that lists what is under way: commands are short, and no other is listed.
@@ -296,7 +343,7 @@ pub(crate) async fn all(
     work: &Work,
     namespace: &Namespace,
     pipeline: &Pipeline,
-    language: &crate::documents::language::Language,
+    language: &Language,
 ) -> Result<Vec<Object>> {
     let look = Look::fresh(work, namespace).await?;
     let mut piped = start(&look, namespace, pipeline, language).await?;

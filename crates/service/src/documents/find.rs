@@ -4,17 +4,20 @@ use lapsedb_store::Collection;
 use lapsedb_value::{Object, Value};
 
 use crate::charge::{self, QueryWork};
-use crate::cursors::{self, Batch, Feed, Held, HeldDocument, Keep, Query, Room, Tail, encoded};
+use crate::cursors::{
+    self, Batch, Feed, Held, HeldDocument, Keep, KeyOf, Query, Room, Shows, Tail, Tally,
+};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::kept::cap_of;
-use crate::documents::language::{Match, Sort, Terms};
+use crate::documents::language::{Language, Match, Sort, Terms};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::needed::Needed;
+use crate::documents::plan::{Access, Question, plan};
 use crate::documents::views;
-use crate::documents::walk::{Source, Walk};
+use crate::documents::walk::{Row, Source, Walk};
 use crate::documents::work::Work;
-use crate::documents::{Needed, Row};
 
 /// Documents looked at between two looks at the clock.
 const STEP_ROWS: usize = 256;
@@ -38,10 +41,94 @@ pub struct Find {
     pub single_batch: bool,
     /// The cursor does not end by being idle.
     pub no_timeout: bool,
+    /// Only entries of the hinted index from this key on.
+    pub min: Object,
+    /// Only entries of the hinted index before this key.
+    pub max: Object,
+    /// Show the keys by which an index names documents instead of them.
+    pub return_key: bool,
+    /// Show each document's place in the order of creation beside it.
+    pub show_record_id: bool,
     /// How texts compare and which variables there are.
     pub terms: Terms,
     /// It goes on at the end of a capped collection.
     pub tail: Option<Tail>,
+}
+
+/// A find that has been read and planned.
+pub(crate) struct Planned {
+    pub(crate) query: Query,
+    /// The order to put documents in, if they do not come in it.
+    pub(crate) order: Option<Sort>,
+    pub(crate) access: Access,
+    /// Entries that were read to make the plan.
+    pub(crate) read: u64,
+}
+
+impl Find {
+    /// Makes a plan of it.
+    pub(crate) async fn plan(
+        &self,
+        look: &Look<'_>,
+        language: &Language,
+        counts: bool,
+    ) -> Result<Planned> {
+        let filter = language.filter(&self.filter)?;
+        let language = &language.behind(&filter);
+        let projection = language.projection(&self.projection)?;
+        let sort = language.sort(&self.sort)?;
+        let edges = !self.min.is_empty() || !self.max.is_empty();
+        let question = Question {
+            filter: &filter,
+            sort: sort.as_ref(),
+            edges: edges.then_some((&self.min, &self.max)),
+            changes: false,
+            entries: self.return_key || counts,
+        };
+        if let (Some(_), Some(collection)) = (self.tail, &look.collection) {
+            check_tail(self, collection)?;
+        }
+        let mut plan = plan(look, language, question).await?;
+        if self.tail.is_some() && look.collection.is_some() {
+            // Whoever waits for what is to come reads in the order of coming.
+            plan.source = Source::Everything;
+            plan.access = Access::Everything { reverse: false };
+        }
+        let key = match &plan.access {
+            Access::Nothing | Access::Everything { .. } => KeyOf::None,
+            Access::Ids(_) => KeyOf::Id,
+            Access::Index(index) => KeyOf::Index(index.name.clone()),
+        };
+        let (order, sort) = match plan.sorted {
+            true => (None, sort.filter(|sort| !sort.is_natural())),
+            false => (sort.clone(), sort),
+        };
+        let query = Query {
+            walk: Walk::new(plan.source),
+            needed: Needed::by(&filter),
+            tail: self.tail.filter(|_| look.collection.is_some()),
+            filter,
+            projection,
+            skip: self.skip,
+            left: if self.limit == 0 {
+                u64::MAX
+            } else {
+                self.limit
+            },
+            sort,
+            shows: Shows {
+                key: self.return_key.then_some(key),
+                record_id: self.show_record_id,
+            },
+            tally: Tally::default(),
+        };
+        Ok(Planned {
+            query,
+            order,
+            access: plan.access,
+            read: plan.read,
+        })
+    }
 }
 
 /// The first batch of what matches.
@@ -50,10 +137,6 @@ pub struct Find {
 /// When the filter is wrong, its time is up, or the engine fails.
 pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result<Batch> {
     let language = find.terms.language(work, namespace).await?;
-    let filter = language.filter(&find.filter)?;
-    let language = language.behind(&filter);
-    let projection = language.projection(&find.projection)?;
-    let sort = language.sort(&find.sort)?;
     let look = match Look::fresh(work, namespace).await {
         Ok(look) => look,
         Err(fault) => {
@@ -63,30 +146,12 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
             };
         }
     };
-    let walk = match (find.tail, &look.collection) {
-        (Some(_), Some(collection)) => {
-            check_tail(find, collection)?;
-            Walk::new(Source::Everything)
-        }
-        (Some(_), None) => Walk::new(Source::Ids(Vec::new())),
-        (None, _) => language.walk(&look, &filter).await?,
-    };
-    let query = Query {
-        walk,
-        needed: Needed::by(&filter),
-        tail: find.tail.filter(|_| look.collection.is_some()),
-        filter,
-        projection,
-        skip: find.skip,
-        left: if find.limit == 0 {
-            u64::MAX
-        } else {
-            find.limit
-        },
-    };
-    let feed = match sort {
-        None => Feed::Query(Box::new(query)),
-        Some(sort) => Feed::Held(sorted(work, &look, query, &sort).await?),
+    let mut planned = find.plan(&look, &language, false).await?;
+    let feed = match planned.order.take() {
+        None => Feed::Query(Box::new(planned.query)),
+        Some(sort) => Feed::Held(Held::new(
+            sorted(work, &look, &mut planned.query, &sort).await?,
+        )),
     };
     let room = Room::new(Some(find.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
     let keep = Keep {
@@ -113,7 +178,7 @@ fn check_tail(find: &Find, collection: &Collection) -> Result<()> {
 }
 
 /// Bytes of documents that are put in order in memory at most.
-const SORT_BYTES_MAX: usize = 100 * 1024 * 1024;
+pub(crate) const SORT_BYTES_MAX: usize = 100 * 1024 * 1024;
 /// Documents that are found before those too many are dropped for the first time.
 const SORT_ROWS_MIN: usize = 1024;
 
@@ -125,28 +190,36 @@ struct Found {
 }
 
 /// All that a query finds, in order; with a limit, only so many are held.
-async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> Result<Held> {
+pub(crate) async fn sorted(
+    work: &Work,
+    look: &Look<'_>,
+    query: &mut Query,
+    sort: &Sort,
+) -> Result<Vec<HeldDocument>> {
     let needed = Needed::by(&query.filter).and_by(sort);
-    let skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
-    let limit = usize::try_from(query.left).unwrap_or(usize::MAX);
-    let wanted = skip.saturating_add(limit);
     let mut found: Vec<Found> = Vec::new();
     let (mut bytes, mut loaded) = (0, QueryWork::default());
+    let skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
+    let limit = usize::try_from(query.left).unwrap_or(usize::MAX);
+    let enough = skip.saturating_add(limit);
     while !query.walk.ended() {
         work.in_time()?;
         for row in query.walk.next(look, STEP_ROWS).await? {
             loaded.loaded_bytes += row.body.len();
+            query.tally.documents += 1;
+            query.tally.keys += row.passed;
             let document = needed.read(&row.body)?;
             let Some(position) = query.filter.match_with_position(&document)? else {
                 continue;
             };
+            query.tally.matched += 1;
             bytes += row.body.len();
             let key = sort.key_beside(&document, position.score, position.distance)?;
             found.push(Found { key, row, position });
         }
         // Only the first ones are ever given, so the others go as soon as they are many.
-        if found.len() >= wanted.saturating_mul(2).max(SORT_ROWS_MIN) {
-            put_in_order(&mut found, sort, wanted);
+        if found.len() >= enough.saturating_mul(2).max(SORT_ROWS_MIN) {
+            put_in_order(&mut found, sort, enough);
             bytes = found.iter().map(|found| found.row.body.len()).sum();
         }
         if bytes > SORT_BYTES_MAX {
@@ -157,13 +230,14 @@ async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> 
         }
     }
     look.spend(&work.ctx, charge::query(loaded));
-    put_in_order(&mut found, sort, wanted);
+    put_in_order(&mut found, sort, enough);
     let mut held = Vec::with_capacity(found.len().saturating_sub(skip));
     for Found { key, row, position } in found.into_iter().skip(skip) {
-        let body = match &query.projection {
-            None => row.body,
-            Some(projection) => {
-                encoded(&projection.apply(row.document()?, position, Some(&key))?)
+        let body = match (&query.projection, query.shows.is_plain()) {
+            (None, true) => row.body.clone(),
+            _ => {
+                let terms = (position, Some(key.as_slice()));
+                query.present(look, &row, row.document()?, terms)?
             }
         };
         held.push(HeldDocument {
@@ -171,7 +245,7 @@ async fn sorted(work: &Work, look: &Look<'_>, mut query: Query, sort: &Sort) -> 
             origin: Some((row.key, row.ordinal)),
         });
     }
-    Ok(Held::new(held))
+    Ok(held)
 }
 
 /// Puts what was found in order, ties as they came, and drops what is behind the first `wanted`.

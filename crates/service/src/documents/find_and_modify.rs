@@ -7,7 +7,9 @@ use crate::documents::id::{DocumentId, ID};
 use crate::documents::language::{Filter, Language, Match, Projection, Sort, Terms};
 use crate::documents::look::{Look, not_foreign};
 use crate::documents::namespace::Namespace;
+use crate::documents::plan::{Question, plan as planned};
 use crate::documents::update::{Change, replace};
+use crate::documents::walk::Walk;
 use crate::documents::work::Work;
 use crate::documents::writing::{Tries, Writing};
 
@@ -193,16 +195,24 @@ async fn attempt(
 
 /// The first document that matches, in the order asked for.
 async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Object, Match)>> {
-    let mut walk = plan.language.walk(look, &plan.filter).await?;
+    let question = Question {
+        sort: plan.sort.as_ref(),
+        ..Question::of(&plan.filter)
+    };
+    let way = planned(look, &plan.language, question).await?;
+    let mut walk = Walk::new(way.source);
+    let sort = plan.sort.as_ref().filter(|_| !way.sorted);
     let mut best: Option<(Vec<Value>, Object, Match)> = None;
+    // If the first that matches is wanted, few are read at first.
+    let mut step = if sort.is_some() { STEP_ROWS } else { 1 };
     while !walk.ended() {
         work.in_time()?;
-        for row in walk.next(look, STEP_ROWS).await? {
+        for row in walk.next(look, step).await? {
             let document = row.document()?;
             let Some(position) = plan.filter.match_with_position(&document)? else {
                 continue;
             };
-            let Some(sort) = &plan.sort else {
+            let Some(sort) = sort else {
                 return Ok(Some((document, position)));
             };
             let key = sort.key_beside(&document, position.score, position.distance)?;
@@ -214,6 +224,7 @@ async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Obje
                 best = Some((key, document, position));
             }
         }
+        step = (step * 2).min(STEP_ROWS);
     }
     Ok(best.map(|(_, document, position)| (document, position)))
 }

@@ -1,18 +1,19 @@
 //! Other collections, as `$lookup` and its like see them: through the same view, living documents only.
 
 use lapsedb_mql::filter::{Filter, Options};
-use lapsedb_mql::stages::{Foreign, Pipeline, Wait};
+use lapsedb_mql::sort::Sort;
+use lapsedb_mql::stages::{Foreign, Leading, Pipeline, Wait};
 use lapsedb_mql::{MqlError, Result};
 use lapsedb_value::Object;
 
 use crate::documents::aggregate::start;
-use crate::documents::choose::Hint;
 use crate::documents::fault::Fault;
 use crate::documents::language::{Language, Terms};
 use crate::documents::look::{Look, Seen};
 use crate::documents::namespace::Namespace;
+use crate::documents::plan::{Access, Hint, Plan, Question, plan};
 use crate::documents::views::{self, Resolved};
-use crate::documents::walk::{Source, Walk};
+use crate::documents::walk::Walk;
 use crate::documents::work::Work;
 
 /// Documents read in one step.
@@ -39,36 +40,49 @@ impl<'a> Others<'a> {
         self.look.spend(&self.work.ctx, charge);
     }
 
+    async fn plan(
+        &self,
+        look: &Look<'_>,
+        filter: &Filter,
+        sort: Option<&Sort>,
+    ) -> std::result::Result<Plan, Fault> {
+        let language = Language {
+            options: Options::default(),
+            hint: Hint::None,
+        };
+        let question = Question {
+            sort,
+            ..Question::of(filter)
+        };
+        plan(look, &language, question).await
+    }
+
     async fn read(
         &self,
         collection: &str,
-        filter: Option<&Filter>,
+        leading: Leading<'_>,
     ) -> std::result::Result<Vec<Object>, Fault> {
         let namespace = Namespace::pseudo(self.database, collection);
         let look = self.look_at(&namespace);
         if look.collection.is_none()
             && let Some(resolved) = views::resolve(&self.look.view, &namespace)?
         {
-            return self.through(&resolved, filter).await;
+            return self.through(&resolved, leading.filter).await;
         }
-        let language = Language {
-            options: Options::default(),
-            hint: Hint::None,
-        };
-        let mut walk = match filter {
-            Some(filter) => language.walk(&look, filter).await?,
-            None => Walk::new(Source::Everything),
-        };
+        let everything = Filter::everything();
+        let filter = leading.filter.unwrap_or(&everything);
+        let plan = self.plan(&look, filter, leading.sort).await?;
+        // Without the order, any document may be among the first.
+        let enough = leading.limit.filter(|_| plan.sorted);
+        let enough = enough.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        let mut walk = Walk::new(plan.source);
         let mut documents = Vec::new();
-        while !walk.ended() {
+        while !walk.ended() && documents.len() < enough {
             self.work.in_time()?;
-            for row in walk.next(&look, STEP_ROWS).await? {
+            let rows = (enough - documents.len()).min(STEP_ROWS);
+            for row in walk.next(&look, rows).await? {
                 let document = row.document()?;
-                let wanted = match filter {
-                    Some(filter) => filter.matches(&document)?,
-                    None => true,
-                };
-                if wanted {
+                if filter.matches(&document)? {
                     documents.push(document);
                 }
             }
@@ -122,9 +136,31 @@ impl Foreign for Others<'_> {
         collection: &'a str,
         filter: Option<&'a Filter>,
     ) -> Wait<'a, Vec<Object>> {
+        self.leading(
+            collection,
+            Leading {
+                filter,
+                sort: None,
+                limit: None,
+            },
+        )
+    }
+
+    fn leading<'a>(&'a self, collection: &'a str, leading: Leading<'a>) -> Wait<'a, Vec<Object>> {
         Box::pin(async move {
-            let read: Result<Vec<Object>> = self.read(collection, filter).await.map_err(said);
+            let read: Result<Vec<Object>> = self.read(collection, leading).await.map_err(said);
             read
+        })
+    }
+
+    fn is_served<'a>(&'a self, collection: &'a str, filter: &'a Filter) -> Wait<'a, bool> {
+        Box::pin(async move {
+            let look = self.look_at(&Namespace::pseudo(self.database, collection));
+            let plan = self.plan(&look, filter, None).await.map_err(said)?;
+            Ok(match plan.access {
+                Access::Nothing | Access::Everything { .. } => false,
+                Access::Ids(_) | Access::Index(_) => true,
+            })
         })
     }
 }

@@ -9,12 +9,12 @@ pub(crate) use lapsedb_mql::projection::Projection;
 pub(crate) use lapsedb_mql::sort::Sort;
 use lapsedb_value::{Object, Value};
 
-use crate::documents::choose::{Hint, choose};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::kept::options_of;
 use crate::documents::look::{Look, find_collection};
 use crate::documents::namespace::Namespace;
+use crate::documents::plan::{Hint, Question, plan};
 use crate::documents::search;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
@@ -108,9 +108,8 @@ impl Language {
 
     /// A way through the documents that a filter may find.
     pub(crate) async fn walk(&self, look: &Look<'_>, filter: &Filter) -> Result<Walk> {
-        Ok(Walk::new(
-            choose(look, self, filter, &self.hint).await?.source,
-        ))
+        let plan = plan(look, self, Question::of(filter)).await?;
+        Ok(Walk::new(plan.source))
     }
 
     /// The same for a command that changes all of them, or only the first: which is the nearest, where distances are asked for.
@@ -120,32 +119,36 @@ impl Language {
         filter: &Filter,
         many: bool,
     ) -> Result<Walk> {
-        let walk = self.walk(look, filter).await?;
+        let question = Question {
+            changes: true,
+            ..Question::of(filter)
+        };
+        let walk = Walk::new(plan(look, self, question).await?.source);
         match many {
             true => Ok(walk),
             false => search::nearest_first(look, filter, walk).await,
         }
     }
+}
 
-    /// Where the documents that a filter names by their `_id` come from.
-    pub(crate) fn source(&self, filter: &Filter) -> Source {
-        let folded = |value: &Value| self.options.collation.is_some() && Collation::matters(value);
-        if let Some(id) = filter.id_equality()
-            && !folded(id)
-        {
-            return Source::Ids(vec![DocumentId::of(id)]);
-        }
-        let points = filter.bounds(ID, false).and_then(|intervals| {
-            let points: Option<Vec<_>> = intervals
-                .iter()
-                .map(|interval| interval.as_point().filter(|value| !folded(value)))
-                .collect();
-            Some(points?.into_iter().map(DocumentId::of).collect())
-        });
-        match points {
-            Some(ids) => Source::Ids(ids),
-            None => Source::Everything,
-        }
+/// Where the documents that a filter names by their `_id` come from.
+pub(crate) fn named_by_id(filter: &Filter) -> Source {
+    let folded = |value: &Value| filter.collation().is_some() && Collation::matters(value);
+    if let Some(id) = filter.id_equality()
+        && !folded(id)
+    {
+        return Source::Ids(vec![DocumentId::of(id)]);
+    }
+    let points = filter.bounds(ID, false).and_then(|intervals| {
+        let points: Option<Vec<_>> = intervals
+            .iter()
+            .map(|interval| interval.as_point().filter(|value| !folded(value)))
+            .collect();
+        Some(points?.into_iter().map(DocumentId::of).collect())
+    });
+    match points {
+        Some(ids) => Source::Ids(ids),
+        None => Source::Everything,
     }
 }
 

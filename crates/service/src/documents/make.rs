@@ -7,13 +7,15 @@ use lapsedb_record::{Policy, Setting};
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::CHILD_OF_DATABASE_MAX;
-use lapsedb_store::{Collection, CollectionId, History, MetaChange, View};
+use lapsedb_store::{Collection, CollectionId, History, MetaChange, NamedIndexes, View};
 use lapsedb_value::{Object, Value};
 
 use crate::attempts::{Attempts, Numbers};
 use crate::collections::Definition;
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
+use crate::documents::id::ID;
+use crate::documents::indexes::ID_INDEX;
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::error::{Error, Kind};
@@ -72,7 +74,7 @@ fn body(
         index_generation: FIRST_INDEX_GENERATION,
         policy: Policy::new(Setting::Off),
         mongo: Some(&kept(options)),
-        indexes: None,
+        indexes: Some(&NamedIndexes::on(ID_INDEX, ID)),
     };
     Ok(body.into_object())
 }

@@ -1,9 +1,9 @@
 //! Documents: the verbs of the Mongo door. `docs/decisions/0010-mongo-documents.md` says how they lie in the store.
 
 mod aggregate;
-mod choose;
 mod convert;
 mod count;
+mod counted;
 mod create;
 pub(crate) mod dateless;
 mod delete;
@@ -29,11 +29,13 @@ mod needed;
 mod object_id;
 pub(crate) mod other_door;
 mod partial;
+pub(crate) mod plan;
 mod pour;
 mod prepare;
 mod provision;
 mod rename;
 pub(crate) mod rules;
+mod scan;
 mod search;
 pub mod shell;
 mod state;
@@ -47,14 +49,13 @@ pub(crate) mod work;
 pub(crate) mod writing;
 
 pub use aggregate::{Aggregate, aggregate};
-pub use choose::Hint;
 pub use convert::convert_to_capped;
 pub use count::{Count, count};
 pub use create::{CREATE_OPTIONS, create};
 pub use delete::{Delete, delete};
 pub use distinct::{Distinct, distinct};
 pub use drop::{Dropped, drop_collection, drop_database};
-pub use explain::explain;
+pub use explain::{Explains, explain, explain_pipeline};
 pub use fault::{Fault, Result};
 pub use find::{Find, find};
 pub use find_and_modify::{FindAndModify, Modified, clash, find_and_modify};
@@ -69,6 +70,7 @@ pub use make::make;
 pub use modify::{MODIFY_OPTIONS, modify};
 pub use namespace::Namespace;
 pub use object_id::object_id;
+pub use plan::Hint;
 pub use provision::{Making, Provisioned, provision, provisioned};
 pub use rename::rename;
 pub use state::State;

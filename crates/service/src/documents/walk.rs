@@ -14,6 +14,7 @@ use crate::cursors::encoded;
 use crate::documents::fault::Result;
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::look::Look;
+use crate::documents::scan::IndexScan;
 use crate::sessions::{Change, Overlay};
 
 /// Documents read in one step.
@@ -30,6 +31,8 @@ pub(crate) enum Source {
     Ids(Vec<DocumentId>),
     /// Those with these keys, which an index has named.
     Keys(Arc<Vec<ItemKey>>),
+    /// Those that an index names, as it is read.
+    Scan(Box<IndexScan>),
 }
 
 /// A document that was found alive.
@@ -37,6 +40,10 @@ pub(crate) struct Row {
     pub(crate) key: ItemKey,
     pub(crate) ordinal: u64,
     pub(crate) body: Bytes,
+    /// The parts of the index entry that named it, if one was read for it.
+    pub(crate) entry: Option<Vec<u8>>,
+    /// How many entries of an index were passed to find it.
+    pub(crate) passed: u64,
     place: Place,
 }
 
@@ -106,7 +113,10 @@ impl Walk {
                 self.resume = Some(key.clone());
                 self.stored_ended = false;
             }
-            Place::At(at) => self.at = *at,
+            Place::At(at) => match &mut self.source {
+                Source::Scan(scan) => scan.back_to(*at),
+                Source::Everything | Source::Ids(_) | Source::Keys(_) => self.at = *at,
+            },
         }
     }
 
@@ -117,7 +127,11 @@ impl Walk {
             return Ok(Vec::new());
         };
         let rows_max = rows_max.clamp(1, STEP_ROWS);
+        if matches!(self.source, Source::Scan(_)) {
+            return self.by_entries(look, collection, rows_max).await;
+        }
         match &self.source {
+            Source::Scan(_) => Ok(Vec::new()),
             Source::Everything if self.stored_ended => Ok(self.fresh(look, collection, rows_max)),
             Source::Everything => self.stored(look, collection, rows_max).await,
             Source::Ids(ids) => {
@@ -167,6 +181,8 @@ impl Walk {
                 key,
                 ordinal,
                 body,
+                entry: None,
+                passed: 0,
                 place: Place::Key(place),
             });
         }
@@ -190,6 +206,8 @@ impl Walk {
                     key: change.id.key(collection),
                     ordinal: 0,
                     body: encoded(document),
+                    entry: None,
+                    passed: 0,
                     place: Place::At(self.at),
                 });
             }
@@ -227,6 +245,8 @@ impl Walk {
                 key,
                 ordinal,
                 body,
+                entry: None,
+                passed: 1,
                 place: Place::At(at),
             });
         }
@@ -253,12 +273,46 @@ impl Walk {
                     key: key.clone(),
                     ordinal: live.header().ordinal,
                     body: body(live),
+                    entry: None,
+                    passed: 0,
                     place,
                 });
             }
         }
         self.ended =
             keys.is_empty() || matches!(&self.source, Source::Keys(all) if self.at >= all.len());
+        Ok(rows)
+    }
+}
+
+impl Walk {
+    async fn by_entries(
+        &mut self,
+        look: &Look<'_>,
+        collection: &Collection,
+        rows_max: usize,
+    ) -> Result<Vec<Row>> {
+        let Source::Scan(scan) = &mut self.source else {
+            return Ok(Vec::new());
+        };
+        let hits = scan.next(&look.view, collection, rows_max).await?;
+        self.ended = hits.is_empty();
+        let keys: Vec<ItemKey> = hits.iter().map(|hit| hit.item.clone()).collect();
+        let found = look.view.items(collection, &keys).await?;
+        let mut rows = Vec::with_capacity(hits.len());
+        for ((at, hit), live) in hits.into_iter().enumerate().zip(found) {
+            // A document that has been made anew since is another one.
+            if let Some(live) = live.filter(|live| live.header().ordinal == hit.ordinal) {
+                rows.push(Row {
+                    key: hit.item,
+                    ordinal: hit.ordinal,
+                    body: body(live),
+                    entry: Some(hit.value),
+                    passed: hit.passed,
+                    place: Place::At(at),
+                });
+            }
+        }
         Ok(rows)
     }
 }

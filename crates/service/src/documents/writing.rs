@@ -342,14 +342,16 @@ pub(crate) fn refusal(namespace: &Namespace, refused: Refused, document: &Object
                 index,
                 pattern,
                 values,
+                collation,
             } = *duplicate;
-            self::duplicate(namespace, &index, pattern, values)
+            self::duplicate(namespace, (&index, collation), pattern, values)
         }
         Refused::Unindexable(why) => {
             let code = match &why {
                 Unindexable::ParallelArrays { .. } => code::CANNOT_INDEX_PARALLEL_ARRAYS,
                 Unindexable::AmbiguousPath { .. } => code::AMBIGUOUS_INDEX_PATH,
                 Unindexable::Refused { code, .. } => *code,
+                Unindexable::HashedArray { .. } => HASHED_ARRAY,
             };
             Fault::new(code, why.to_string())
         }
@@ -363,29 +365,44 @@ fn taken(namespace: &Namespace, document: &Object) -> Fault {
     pattern.push(ID, 1);
     let mut value = Object::with_capacity(1);
     value.push(ID, id);
-    duplicate(namespace, "_id_", pattern, value)
+    duplicate(namespace, ("_id_", None), pattern, value)
 }
 
 /// The answer to a key that another document has.
 pub(crate) fn duplicate(
     namespace: &Namespace,
-    index: &str,
+    (index, collation): (&str, Option<Object>),
     pattern: Object,
     value: Object,
 ) -> Fault {
-    let shown: Vec<String> = value
-        .iter()
-        .map(|(name, value)| format!("{name}: {}", crate::documents::shell::text(value)))
-        .collect();
+    // Under a collation a text is the key of its order, in hex.
+    let shown = |(name, value): (&lapsedb_value::Str, &Value)| match (value, &collation) {
+        (Value::String(key), Some(_)) => format!("{name}: \"0x{key}\""),
+        (value, _) => format!("{name}: {}", crate::documents::shell::text(value)),
+    };
+    let shown: Vec<String> = value.iter().map(shown).collect();
+    let ordered = match &collation {
+        Some(collation) => {
+            let text = crate::documents::shell::text(&Value::Object(collation.clone()));
+            format!(" collation: {text}")
+        }
+        None => String::new(),
+    };
     let message = format!(
-        "E11000 duplicate key error collection: {namespace} index: {index} dup key: {{ {} }}",
+        "E11000 duplicate key error collection: {namespace} index: {index}{ordered} dup key: {{ {} }}",
         shown.join(", ")
     );
-    let mut info = Object::with_capacity(2);
+    let mut info = Object::with_capacity(3);
     info.push("keyPattern", Value::Object(pattern));
     info.push("keyValue", Value::Object(value));
+    if let Some(collation) = collation {
+        info.push("collation", Value::Object(collation));
+    }
     Fault::with(code::DUPLICATE_KEY, message, info)
 }
+
+/// Code of an array under a hashed field.
+const HASHED_ARRAY: i32 = 16_766;
 
 /// How often a statement is tried again without a pause.
 const EAGER_TRIES: u64 = 10;

@@ -59,6 +59,11 @@ pub enum Part<'a> {
     Value(&'a Value),
 }
 
+/// Appends a name or a path, in the order of its bytes.
+pub fn push_name(name: &str, out: &mut Vec<u8>) {
+    push_text(name, out);
+}
+
 /// Appends a part as it stands in the key of an index entry.
 pub fn push_part(part: Part<'_>, descending: bool, out: &mut Vec<u8>) {
     let start = out.len();
@@ -94,11 +99,17 @@ pub fn prefix(part: Part<'_>, descending: bool) -> Vec<u8> {
     bytes
 }
 
-/// The byte with which a part begins in the key of every entry whose value is of the same class, as comparisons bracket them.
+/// The byte with which a part begins in the key of every entry whose value is of a class of
+/// [`lapsedb_value::order::bson_class`]. What is missing is null.
 #[must_use]
-pub fn class_prefix(value: &Value, descending: bool) -> Vec<u8> {
-    let tag = tag(value);
-    vec![if descending { !tag } else { tag }]
+pub const fn class_prefix(class: u8, descending: bool) -> u8 {
+    // The tags are the classes, but for null, which leaves room for empty arrays below it, and the first.
+    let tag = match class {
+        0 => MIN_KEY,
+        5 => NULL,
+        class => class,
+    };
+    if descending { !tag } else { tag }
 }
 
 /// Whether a part of this value is kept whole, so that entries with equal bytes have equal values.
@@ -109,9 +120,10 @@ pub fn is_kept_whole(part: Part<'_>) -> bool {
     bytes.len() <= PART_BYTES_MAX
 }
 
-/// Whether the parts of an entry's key are all whole: such entries of an index are in exactly the order of their values.
+/// Whether one of the parts of an entry's key may have been cut. If not, such entries are in exactly the order of their
+/// values.
 #[must_use]
-pub fn may_hold_cut(parts: &[u8]) -> bool {
+pub const fn may_hold_cut(parts: &[u8]) -> bool {
     parts.len() >= PART_BYTES_MAX + CUT_HASH_BYTES
 }
 

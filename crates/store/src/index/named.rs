@@ -7,7 +7,9 @@ pub mod build;
 pub mod change;
 pub mod keys;
 mod made;
+pub mod notes;
 mod stored;
+pub mod wildcard;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,14 +18,24 @@ use std::sync::Arc;
 use lapsedb_record::{DateRule, DateRules, Secs};
 use lapsedb_value::{Object, Str, Value};
 
+use crate::error::StoreError;
+
 pub use made::{FindKeyMaker, KeyMaker, MadeKeys};
 pub use stored::parts;
+pub use wildcard::Wildcard;
 
 /// Whether a document is one that a partial index holds.
 pub type DocumentFilter = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
 
-/// Makes a filter of its expression.
-pub type ReadFilter = Arc<dyn Fn(&Object) -> Result<DocumentFilter, String> + Send + Sync>;
+/// A value with its texts replaced by others, whose bytes are in the order of a collation.
+pub type Fold = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
+
+/// Makes a filter of its expression, with texts compared by a collation.
+pub type ReadFilter =
+    Arc<dyn Fn(&Object, Option<&Object>) -> Result<DocumentFilter, String> + Send + Sync>;
+
+/// Makes a fold of a collation; none of one that compares by bytes.
+pub type ReadFold = Arc<dyn Fn(&Object) -> Result<Option<Fold>, String> + Send + Sync>;
 
 /// What an index asks of the query language, which the store does not know: the service gives it.
 #[derive(Clone)]
@@ -32,7 +44,13 @@ pub struct FilterCompiler {
     pub filters: ReadFilter,
     /// Says how the keys of an index are made whose kind is no direction.
     pub key_makers: FindKeyMaker,
+    /// Reads the collation of an index.
+    pub folds: ReadFold,
 }
+
+/// How the entries of an index made now are written: with texts folded by its collation, for every path of a wildcard, with
+/// parts that were cut noted. Older ones have neither.
+pub const ENTRIES_FORMAT: u32 = 1;
 
 /// How a field of an index is kept.
 #[derive(Clone, Debug)]
@@ -92,7 +110,7 @@ pub struct IndexDefinition {
 }
 
 /// An index of a collection.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct NamedIndex {
     /// Its number in the collection: never used twice, so what an older one has left is never taken for its own.
     pub number: u32,
@@ -120,6 +138,22 @@ pub struct NamedIndex {
     pub dates_whole: bool,
     /// The numbers under which documents keep their dates for this index. New ones use the last; see `0009-dated-documents.md`.
     pub dates: Vec<u32>,
+    /// How its entries are written, see [`ENTRIES_FORMAT`].
+    pub format: u32,
+    /// What its collation makes of values.
+    pub fold: Option<Fold>,
+    /// The paths it holds, if it holds whichever a document has.
+    pub wildcard: Option<Wildcard>,
+}
+
+impl fmt::Debug for NamedIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedIndex")
+            .field("number", &self.number)
+            .field("name", &self.name)
+            .field("parts", &self.parts)
+            .finish_non_exhaustive()
+    }
 }
 
 /// All named indexes of a collection, and what is left of those that are gone.
@@ -145,7 +179,42 @@ impl NamedIndex {
             PartKind::Ascending | PartKind::Descending | PartKind::Hashed => true,
             PartKind::Other(_) => false,
         };
-        self.parts.iter().all(kept)
+        let wild = |part: &IndexPart| wildcard::is_wild(&part.path);
+        match &self.wildcard {
+            Some(_) => true,
+            None => self.parts.iter().all(kept) && !self.parts.iter().any(wild),
+        }
+    }
+
+    /// Whether its entries lie in exactly the order of the values, as far as no part was cut.
+    #[must_use]
+    pub const fn is_ordered(&self) -> bool {
+        self.format >= ENTRIES_FORMAT && self.wildcard.is_none()
+    }
+
+    /// The collation it was made with, as the client gave it.
+    #[must_use]
+    pub fn collation(&self) -> Option<&Object> {
+        self.options.get("collation").and_then(Value::as_object)
+    }
+
+    /// Reads what the index says in the query language.
+    pub(crate) fn read_with(
+        mut self,
+        language: Option<&FilterCompiler>,
+    ) -> Result<NamedIndex, StoreError> {
+        if self.format < ENTRIES_FORMAT {
+            return Ok(self);
+        }
+        self.wildcard = Wildcard::of(&self.parts, &self.options);
+        if let Some(collation) = self.collation() {
+            let unreadable = |why: &str| {
+                StoreError::Engine(format!("the collation of an index cannot be used: {why}"))
+            };
+            let language = language.ok_or_else(|| unreadable("nobody can read it"))?;
+            self.fold = (language.folds)(collation).map_err(|why| unreadable(&why))?;
+        }
+        Ok(self)
     }
 
     /// Whether queries may use it now.
@@ -192,6 +261,37 @@ impl NamedIndex {
 }
 
 impl NamedIndexes {
+    /// The indexes of a collection that has no documents yet: one on a field that every document has.
+    #[must_use]
+    pub fn on(name: &str, path: &str) -> NamedIndexes {
+        let mut indexes = NamedIndexes {
+            next: 1,
+            ..NamedIndexes::default()
+        };
+        indexes.all.push(NamedIndex {
+            number: 1,
+            name: name.into(),
+            parts: vec![IndexPart {
+                path: path.into(),
+                kind: PartKind::Ascending,
+            }],
+            unique: false,
+            sparse: false,
+            hidden: false,
+            filter: None,
+            expire_after: None,
+            options: Object::new(),
+            whole: true,
+            dates_whole: false,
+            dates: Vec::new(),
+            format: ENTRIES_FORMAT,
+            fold: None,
+            wildcard: None,
+            made: None,
+        });
+        indexes
+    }
+
     /// All indexes, in the order they were made.
     #[must_use]
     pub fn all(&self) -> &[NamedIndex] {

@@ -27,6 +27,15 @@ pub struct EntrySpan {
     to: Vec<u8>,
 }
 
+/// What entries begin with, at one end of a stretch of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Beginning {
+    /// The bytes of parts, made of [`super::bson_key::prefix`] of one part after the other.
+    pub parts: Vec<u8>,
+    /// Whether entries that begin so belong to the stretch.
+    pub included: bool,
+}
+
 /// An entry of a living item.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -118,6 +127,49 @@ impl EntrySpan {
             from: [stem.as_slice(), low].concat(),
             to: prefix_end(&[stem.as_slice(), high].concat()),
         }
+    }
+
+    /// The entries of a named index between two beginnings of parts; with empty ones and both included, all of them.
+    #[must_use]
+    pub fn named_between(
+        collection: &Collection,
+        index: &NamedIndex,
+        low: &Beginning,
+        high: &Beginning,
+    ) -> EntrySpan {
+        let stem = keys::named_stem(collection.cid, index.number);
+        let at = |beginning: &Beginning| [stem.as_slice(), &beginning.parts].concat();
+        EntrySpan {
+            space: Space::Index,
+            from: match low.included {
+                true => at(low),
+                false => prefix_end(&at(low)),
+            },
+            to: match high.included {
+                true => prefix_end(&at(high)),
+                false => at(high),
+            },
+        }
+    }
+
+    /// The entries of the span that have this very value.
+    #[must_use]
+    pub fn only(&self, value: &[u8]) -> EntrySpan {
+        let stem = self.from.get(..VALUE_AT).unwrap_or_default();
+        let from = [stem, value].concat();
+        EntrySpan {
+            space: self.space,
+            to: prefix_end(&from),
+            from,
+        }
+    }
+
+    /// The entries of the span before those of a value, with them or without.
+    #[must_use]
+    pub fn up_to(mut self, value: &[u8], inclusive: bool) -> EntrySpan {
+        let only = self.only(value);
+        self.to = if inclusive { only.to } else { only.from };
+        self
     }
 
     /// What is left of a span when it begins, in the direction of the scan, with one value and ordinal (inclusive).

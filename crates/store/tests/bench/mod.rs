@@ -235,7 +235,7 @@ async fn open(place: &Place) -> Store {
     .await
     .unwrap();
     // A filter of these tests asks for one member to have one value.
-    let filters: ReadFilter = Arc::new(|expression: &Object| {
+    let filters: ReadFilter = Arc::new(|expression: &Object, _| {
         let expression = expression.clone();
         Ok(Arc::new(move |document: &Object| {
             expression.iter().all(|(name, value)| {
@@ -247,6 +247,13 @@ async fn open(place: &Place) -> Store {
     store.set_filters(FilterCompiler {
         filters,
         key_makers: Arc::new(|_, _| None),
+        // Every collation of these tests ignores the case.
+        folds: Arc::new(|_| {
+            Ok(Some(Arc::new(|value: &Value| match value {
+                Value::String(text) => Value::from(text.to_lowercase()),
+                other => other.clone(),
+            })))
+        }),
     });
     store
 }

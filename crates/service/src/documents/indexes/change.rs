@@ -9,7 +9,9 @@ use lapsedb_value::{Object, Value};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
 use crate::documents::indexes::definition::{date_seconds, default_seconds};
-use crate::documents::indexes::{TS_INDEX, default_ttl, is_on_ts, set_default_ttl, shown};
+use crate::documents::indexes::{
+    default_ttl, is_on_ts, name_ttl_index, set_default_ttl, shown, ttl_name,
+};
 use crate::documents::kept::cap_of;
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
@@ -68,7 +70,7 @@ pub async fn change_index(
                 "TTL indexes are not supported for capped collections.",
             ));
         }
-        if name == TS_INDEX && default_ttl(&collection).is_some() {
+        if name == ttl_name(&collection) && default_ttl(&collection).is_some() {
             return default(work, namespace, &collection, asked).await;
         }
         let Some(index) = collection.indexes.named(&name) else {
@@ -80,6 +82,7 @@ pub async fn change_index(
         if asked.expire_after.is_some() && is_on_ts(&index) {
             // The default takes the place of the ordinary index: clients call both by one name.
             let changed = default(work, namespace, &collection, asked).await?;
+            name_ttl_index(&work.ctx, namespace, &index.name).await?;
             drop_named(work, namespace, &index).await?;
             return Ok(changed);
         }

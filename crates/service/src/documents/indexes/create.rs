@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use lapsedb_mql::collation::Collation;
 use lapsedb_store::index::named::build::Built;
-use lapsedb_store::index::named::{IndexDefinition, NamedIndex, PartKind};
+use lapsedb_store::index::named::{IndexDefinition, IndexPart, NamedIndex, PartKind};
 use lapsedb_store::{Collection, StoreError};
 use lapsedb_value::order::equal_bson;
 use lapsedb_value::{Object, Value};
@@ -11,7 +12,9 @@ use lapsedb_value::{Object, Value};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::definition::{Wanted, read};
 use crate::documents::indexes::in_transaction::in_transaction;
-use crate::documents::indexes::{TS, TS_INDEX, default_ttl, is_on_ts, names, set_default_ttl};
+use crate::documents::indexes::{
+    ID_INDEX, TS, default_ttl, is_on_ts, name_ttl_index, names, set_default_ttl, ttl_name,
+};
 use crate::documents::kept::cap_of;
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::make::make;
@@ -66,7 +69,7 @@ pub async fn create_indexes(
     for one in &wanted {
         match one {
             Wanted::Id => {}
-            Wanted::DefaultTtl(seconds) => ttl(work, namespace, *seconds).await?,
+            Wanted::DefaultTtl(seconds, name) => ttl(work, namespace, *seconds, name).await?,
             Wanted::Named(definition) => {
                 if named(work, namespace, definition).await? == Some(0) {
                     created.dateless.push(definition.name.to_string());
@@ -82,7 +85,7 @@ pub async fn create_indexes(
 pub(super) fn check_capped(collection: &Collection, wanted: &[Wanted]) -> Result<()> {
     let expires = |one: &Wanted| match one {
         Wanted::Id => false,
-        Wanted::DefaultTtl(_) => true,
+        Wanted::DefaultTtl(..) => true,
         Wanted::Named(definition) => definition.expire_after.is_some(),
     };
     if cap_of(collection).is_some() && wanted.iter().any(expires) {
@@ -111,13 +114,20 @@ async fn current(
 }
 
 /// Makes the TTL index on `_ts`.
-async fn ttl(work: &Work, namespace: &Namespace, seconds: i64) -> Result<()> {
+async fn ttl(work: &Work, namespace: &Namespace, seconds: i64, name: &str) -> Result<()> {
     let (_, collection) = current(work, namespace).await?;
     match default_ttl(&collection) {
-        None if collection.indexes.all().iter().any(is_on_ts) => Err(conflict(TS_INDEX)),
-        None => set_default_ttl(&work.ctx, namespace, &collection, Some(seconds)).await,
-        Some(same) if same == seconds => Ok(()),
-        Some(_) => Err(conflict(TS_INDEX)),
+        None if collection.indexes.all().iter().any(is_on_ts) => Err(conflict(name)),
+        None => {
+            if names(&collection).iter().any(|known| known == name) {
+                return Err(same_name(name));
+            }
+            name_ttl_index(&work.ctx, namespace, name).await?;
+            let (_, collection) = current(work, namespace).await?;
+            set_default_ttl(&work.ctx, namespace, &collection, Some(seconds)).await
+        }
+        Some(same) if same == seconds && ttl_name(&collection) == name => Ok(()),
+        Some(_) => Err(conflict(name)),
     }
 }
 
@@ -130,6 +140,7 @@ async fn named(
     let mut tries = Tries::default();
     let (cid, number) = loop {
         let (view, collection) = current(work, namespace).await?;
+        let definition = &collated(&collection, definition)?;
         if clashes(&collection, definition)? {
             return Ok(None);
         }
@@ -155,6 +166,35 @@ async fn named(
     }
 }
 
+/// The definition with its collation in full: its own, or that of the collection; none of one that compares by bytes.
+pub(super) fn collated(
+    collection: &Collection,
+    definition: &IndexDefinition,
+) -> Result<IndexDefinition> {
+    let own = definition.options.get("collation");
+    let kept = collection
+        .mongo
+        .as_ref()
+        .and_then(|kept| kept.get("options"));
+    let inherited = kept.map(|options| options.get("collation"));
+    let collation = own.or(inherited).and_then(Value::as_object);
+    let collation = match collation {
+        Some(collation) => Collation::parse(collation)?,
+        None => None,
+    };
+    let mut definition = definition.clone();
+    let plain = |part: &IndexPart| !matches!(part.kind, PartKind::Other(_));
+    if own.is_none() && !definition.parts.iter().all(plain) {
+        return Ok(definition);
+    }
+    definition.options.remove("collation");
+    if let Some(collation) = collation {
+        let collation = Value::Object(collation.to_object());
+        definition.options.push("collation", collation);
+    }
+    Ok(definition)
+}
+
 /// Whether the very same index is there already.
 pub(super) fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Result<bool> {
     let pattern = pattern_of(wanted);
@@ -162,11 +202,12 @@ pub(super) fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Resu
         if pattern.len() == 1 && pattern.get(TS).and_then(Value::as_f64) == Some(1.0) {
             return Err(conflict(&wanted.name));
         }
-        if wanted.name == TS_INDEX {
+        if wanted.name == ttl_name(collection) {
             return Err(same_name(&wanted.name));
         }
     }
-    for index in collection.indexes.all() {
+    let others = collection.indexes.all().iter();
+    for index in others.filter(|index| index.name != ID_INDEX) {
         let same_key = equal_bson(
             &Value::Object(index.pattern()),
             &Value::Object(pattern.clone()),
@@ -181,6 +222,9 @@ pub(super) fn clashes(collection: &Collection, wanted: &IndexDefinition) -> Resu
         if same_name {
             return Err(self::same_name(&wanted.name));
         }
+    }
+    if names(collection).iter().any(|name| *name == wanted.name) {
+        return Err(same_name(&wanted.name));
     }
     if names(collection).len() >= INDEXES_MAX {
         return Err(Fault::new(

@@ -4,7 +4,7 @@ use lapsedb_record::Secs;
 use lapsedb_store::index::named::{IndexDefinition, parts};
 use lapsedb_value::decimal128::Decimal128;
 use lapsedb_value::order::identical_bson;
-use lapsedb_value::{Object, Value};
+use lapsedb_value::{Object, Str, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
@@ -42,8 +42,8 @@ const KINDS: [&str; 5] = ["2d", "2dsphere", "geoHaystack", "hashed", "text"];
 pub(crate) enum Wanted {
     /// That on `_id`, which is always there.
     Id,
-    /// The collection's default TTL.
-    DefaultTtl(i64),
+    /// The collection's default TTL, under a name.
+    DefaultTtl(i64, Str),
     /// Any other.
     Named(Box<IndexDefinition>),
 }
@@ -96,16 +96,24 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
             "the field 'weights' can only be specified with text indexes",
         ));
     }
-    let Some(expire) = expire else {
-        return Ok(Wanted::Named(Box::new(definition)));
-    };
+    match expire {
+        Some(expire) => ending(&key, definition, &expire),
+        None => Ok(Wanted::Named(Box::new(definition))),
+    }
+}
+
+/// An index that ends documents.
+fn ending(key: &Object, mut definition: IndexDefinition, expire: &Value) -> Result<Wanted> {
     if key.len() != 1 {
         return Err(refused(
             "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: see the key",
         ));
     }
     if key.keys().next().is_some_and(|field| field == TS) {
-        return Ok(Wanted::DefaultTtl(default_seconds(&expire)?));
+        return Ok(Wanted::DefaultTtl(
+            default_seconds(expire)?,
+            definition.name,
+        ));
     }
     if key
         .keys()
@@ -116,7 +124,7 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
     if key.values().next().and_then(Value::as_f64).is_none() {
         return Err(refused("TTL indexes must be ascending or descending"));
     }
-    definition.expire_after = Some(date_seconds(&expire)?);
+    definition.expire_after = Some(date_seconds(expire)?);
     Ok(Wanted::Named(Box::new(definition)))
 }
 

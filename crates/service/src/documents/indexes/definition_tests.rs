@@ -34,7 +34,7 @@ fn the_index_on_ts_takes_what_a_default_ttl_may_be() {
         (Value::Int32(-1), -1),
         (Value::Double(5.0), 5),
     ] {
-        assert!(matches!(on_ts(value), Ok(Wanted::DefaultTtl(n)) if n == seconds));
+        assert!(matches!(on_ts(value), Ok(Wanted::DefaultTtl(n, _)) if n == seconds));
     }
     for value in [
         Value::Int32(0),

@@ -6,7 +6,9 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
-use crate::documents::indexes::{ID_INDEX, TS_INDEX, default_ttl, names, set_default_ttl, shown};
+use crate::documents::indexes::{
+    ID_INDEX, TS_INDEX, default_ttl, name_ttl_index, names, set_default_ttl, shown, ttl_name,
+};
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
 use crate::documents::views;
@@ -116,8 +118,9 @@ async fn drop_one(work: &Work, namespace: &Namespace, name: &str) -> Result<()> 
         let Some(collection) = find_collection(&view, namespace) else {
             return Ok(());
         };
-        if name == TS_INDEX && default_ttl(&collection).is_some() {
+        if name == ttl_name(&collection) && default_ttl(&collection).is_some() {
             set_default_ttl(&work.ctx, namespace, &collection, None).await?;
+            name_ttl_index(&work.ctx, namespace, TS_INDEX).await?;
             continue;
         }
         let Some(index) = collection.indexes.named(name) else {

@@ -7,9 +7,12 @@ use lapsedb_store::Collection;
 use lapsedb_value::Value;
 
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::indexes::create::{CreatedIndexes, check_capped, clashes, conflict};
+use crate::documents::indexes::create::{
+    CreatedIndexes, check_capped, clashes, collated, conflict,
+};
 use crate::documents::indexes::definition::Wanted;
-use crate::documents::indexes::{default_ttl, names};
+use crate::documents::indexes::ttl_name::with_ttl_name;
+use crate::documents::indexes::{default_ttl, names, ttl_name};
 use crate::documents::make::make_in;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
@@ -72,8 +75,10 @@ fn existing_collection(
     for one in wanted {
         let there = match one {
             Wanted::Id => true,
-            Wanted::DefaultTtl(seconds) => default_ttl(collection) == Some(*seconds),
-            Wanted::Named(definition) => clashes(collection, definition)?,
+            Wanted::DefaultTtl(seconds, name) => {
+                default_ttl(collection) == Some(*seconds) && ttl_name(collection) == *name
+            }
+            Wanted::Named(definition) => clashes(collection, &collated(collection, definition)?)?,
         };
         if !there {
             return Err(refused("existing", namespace));
@@ -101,17 +106,18 @@ fn with(work: &Work, collection: &Collection, wanted: Wanted) -> Result<Option<C
     match wanted {
         Wanted::Id => Ok(None),
         Wanted::Named(definition) => {
+            let definition = collated(collection, &definition)?;
             if clashes(collection, &definition)? {
                 return Ok(None);
             }
             let store = work.ctx.service().store();
-            Ok(Some(store.with_index(collection, *definition)?))
+            Ok(Some(store.with_index(collection, definition)?))
         }
-        Wanted::DefaultTtl(seconds) => match default_ttl(collection) {
-            Some(same) if same == seconds => Ok(None),
-            Some(_) => Err(conflict("_ts_1")),
+        Wanted::DefaultTtl(seconds, name) => match default_ttl(collection) {
+            Some(same) if same == seconds && ttl_name(collection) == name => Ok(None),
+            Some(_) => Err(conflict(&name)),
             None => {
-                let mut changed = collection.clone();
+                let mut changed = with_ttl_name(collection, &name);
                 changed.document.push("defaultTtl", Value::from(seconds));
                 changed.policy = Policy::new(match u64::try_from(seconds) {
                     Ok(seconds) => Setting::OnWithDefault(Secs(seconds)),

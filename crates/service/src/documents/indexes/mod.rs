@@ -8,6 +8,7 @@ mod in_transaction;
 mod list;
 mod places;
 mod text;
+mod ttl_name;
 
 use lapsedb_record::Setting;
 use lapsedb_store::Collection;
@@ -27,12 +28,13 @@ pub use change::{ChangedIndex, IndexChange, change_index};
 pub use create::{CreatedIndexes, create_indexes};
 pub use drop::{WhichIndexes, drop_indexes};
 pub use list::list_indexes;
+pub(crate) use ttl_name::{name_ttl_index, ttl_name};
 
 /// The index that every collection has.
 pub(crate) const ID_INDEX: &str = "_id_";
 /// The field whose TTL index is the collection's default TTL.
 pub(crate) const TS: &str = "_ts";
-/// The name of that index.
+/// The name of that index, if the client gave none that is kept.
 pub(crate) const TS_INDEX: &str = "_ts_1";
 
 /// The names of a collection's indexes.
@@ -45,20 +47,16 @@ pub(crate) fn names(collection: &Collection) -> Vec<String> {
 pub(crate) fn shown(collection: &Collection) -> Vec<Object> {
     let mut all = vec![on_id(collection)];
     if let Some(seconds) = default_ttl(collection) {
-        let mut index = base(&pattern(TS), TS_INDEX);
+        let mut index = base(&pattern(TS), &ttl_name(collection));
         index.push("expireAfterSeconds", Value::from(seconds));
         all.push(index);
     }
     // The other door may have set a default where an ordinary index has this name: then the default is meant by it.
-    let meant = |index: &&NamedIndex| all.len() == 1 || index.name != TS_INDEX;
-    let others: Vec<_> = collection
-        .indexes
-        .all()
-        .iter()
-        .filter(meant)
-        .map(show)
-        .collect();
-    all.extend(others);
+    let default = default_ttl(collection).map(|_| ttl_name(collection));
+    let meant = |index: &&NamedIndex| {
+        index.name != ID_INDEX && default.as_deref() != Some(index.name.as_str())
+    };
+    all.extend(collection.indexes.all().iter().filter(meant).map(show));
     all
 }
 

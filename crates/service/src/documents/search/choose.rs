@@ -6,10 +6,10 @@ use lapsedb_store::index::named::NamedIndex;
 use lapsedb_store::index::scan::EntrySpan;
 use lapsedb_store::{Collection, ItemKey};
 
-use crate::documents::choose::{Choice, Hint};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::language::Filter;
 use crate::documents::look::Look;
+use crate::documents::plan::{Access, Hint, Plan};
 use crate::documents::search::{places, text};
 use crate::documents::walk::{Source, Walk};
 
@@ -25,11 +25,7 @@ pub(super) type Stretch = (Vec<u8>, Vec<u8>);
 ///
 /// # Errors
 /// When the index that it needs is not there or cannot answer, or a hint says otherwise.
-pub(crate) async fn choose(
-    look: &Look<'_>,
-    filter: &Filter,
-    hint: &Hint,
-) -> Result<Option<Choice>> {
+pub(crate) async fn choose(look: &Look<'_>, filter: &Filter, hint: &Hint) -> Result<Option<Plan>> {
     let Some(collection) = &look.collection else {
         return Ok(None);
     };
@@ -60,7 +56,7 @@ pub(crate) async fn choose(
 }
 
 /// The documents that may lie where a filter asks; nothing, if no index over places can say.
-pub(crate) async fn narrow(look: &Look<'_>, filter: &Filter) -> Result<Option<Choice>> {
+pub(crate) async fn narrow(look: &Look<'_>, filter: &Filter) -> Result<Option<Plan>> {
     let Some(collection) = &look.collection else {
         return Ok(None);
     };
@@ -90,10 +86,12 @@ pub(crate) async fn nearest_first(look: &Look<'_>, filter: &Filter, walk: Walk) 
     Ok(Walk::new(Source::Keys(Arc::new(keys))))
 }
 
-fn everything() -> Choice {
-    Choice {
+fn everything() -> Plan {
+    Plan {
         source: Source::Everything,
-        index: None,
+        sorted: false,
+        access: Access::Everything { reverse: false },
+        read: 0,
     }
 }
 
@@ -103,7 +101,7 @@ async fn read(
     collection: &Collection,
     index: &NamedIndex,
     stretches: Vec<Stretch>,
-) -> Result<Choice> {
+) -> Result<Plan> {
     let mut found: Vec<(u64, ItemKey)> = Vec::new();
     let mut read = 0;
     for (low, high) in &stretches {
@@ -129,8 +127,10 @@ async fn read(
     found.sort_unstable();
     found.dedup();
     let keys = found.into_iter().map(|(_, key)| key).collect();
-    Ok(Choice {
+    Ok(Plan {
         source: Source::Keys(Arc::new(keys)),
-        index: Some((index.name.to_string(), index.pattern(), read)),
+        sorted: false,
+        access: Access::searched(index),
+        read,
     })
 }

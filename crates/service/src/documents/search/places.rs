@@ -6,9 +6,9 @@ use lapsedb_store::index::bson_key::{Part, prefix};
 use lapsedb_store::index::named::{IndexPart, NamedIndex, PartKind};
 use lapsedb_value::{Object, Value};
 
-use crate::documents::choose::Hint;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::language::Filter;
+use crate::documents::plan::Hint;
 use crate::documents::search::choose::Stretch;
 use crate::documents::search::text::{follows, unusable};
 use crate::documents::search::{PLANE_MAX, PLANE_MIN};

@@ -239,8 +239,8 @@ impl Step<'_> {
         }
         seen.documents += 1;
         seen.dated += u64::from(!terms.dates.is_empty());
-        for number in &terms.multikey {
-            note_multikey(&mut self.batch, self.collection.cid, *number);
+        for note in &terms.notes {
+            note.put(&mut self.batch, self.collection.cid);
         }
         match terms.dates.first() {
             Some(date) if !live.header().dates.contains(date) => {
@@ -365,22 +365,5 @@ impl Step<'_> {
             let key = keys::due_date(self.collection.cid, number, at, header.ordinal);
             self.batch.delete(Space::Due, key);
         }
-    }
-}
-
-/// Notes that an array stands in an index.
-pub(crate) fn note_multikey(batch: &mut Batch, cid: CollectionId, number: u32) {
-    let key = Template::from(keys::multikey(cid, number));
-    batch.put(Space::Meta, key, Template::from(vec![1]));
-}
-
-impl View {
-    /// Whether an array has ever stood in a named index: then a document may have several entries in it.
-    ///
-    /// # Errors
-    /// When the engine fails.
-    pub async fn is_multikey(&self, collection: &Collection, number: u32) -> Result<bool> {
-        let key = keys::multikey(collection.cid, number);
-        Ok(self.snapshot.get(Space::Meta, &key).await?.is_some())
     }
 }

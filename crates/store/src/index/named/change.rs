@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use lapsedb_kv::{Batch, Engine, Space, prefix_end};
 use lapsedb_record::Secs;
+use lapsedb_value::Value;
 
-use super::{IndexDefinition, MadeKeys, NamedIndex, NamedIndexes, PartialFilter};
+use super::{ENTRIES_FORMAT, IndexDefinition, MadeKeys, NamedIndex, NamedIndexes, PartialFilter};
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId, MetaKind};
@@ -59,7 +60,15 @@ impl Store {
     ) -> Result<u32> {
         let number = indexes.take_number();
         let filter = match &definition.filter {
-            Some(expression) => Some(PartialFilter::compile(expression, self.filters())?),
+            Some(expression) => {
+                let collation = definition.options.get("collation");
+                let collation = collation.and_then(Value::as_object);
+                Some(PartialFilter::compile(
+                    expression,
+                    collation,
+                    self.filters(),
+                )?)
+            }
             None => None,
         };
         let dates = match definition.expire_after {
@@ -67,7 +76,7 @@ impl Store {
             None => Vec::new(),
         };
         let made_of = definition.parts.clone();
-        indexes.all.push(NamedIndex {
+        let index = NamedIndex {
             number,
             name: definition.name,
             parts: definition.parts,
@@ -81,7 +90,11 @@ impl Store {
             whole,
             dates_whole: whole,
             dates,
-        });
+            format: ENTRIES_FORMAT,
+            fold: None,
+            wildcard: None,
+        };
+        indexes.all.push(index.read_with(self.filters())?);
         Ok(number)
     }
 
@@ -252,7 +265,9 @@ impl Store {
                 self.engine().drop_range(space, &prefix, &end).await?;
             }
             let mut batch = Batch::new();
-            batch.delete(Space::Meta, keys::multikey(cid, *number));
+            for note in view.index_notes(collection, *number).await?.keys {
+                batch.delete(Space::Meta, note);
+            }
             self.engine().commit(batch).await?;
         }
         if collection.indexes.dropped.is_empty() {

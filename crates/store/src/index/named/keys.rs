@@ -7,6 +7,7 @@ use lapsedb_record::{Dated, Dates};
 use lapsedb_value::{Object, Str, Value};
 
 use super::made::made_stems;
+use super::notes::Note;
 use super::{IndexPart, NamedIndex, PartKind};
 use crate::catalog::Collection;
 use crate::index::bson_key::{self, Part};
@@ -24,6 +25,14 @@ pub enum Unindexable {
         one: Str,
         /// The path of the other.
         other: Str,
+    },
+    /// A hashed field is an array.
+    #[error("hashed indexes do not currently support array values. Found array at path: {path}")]
+    HashedArray {
+        /// The index's name.
+        index: Str,
+        /// The path.
+        path: Str,
     },
     #[error(
         "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), path: '{path}'"
@@ -56,16 +65,16 @@ pub(crate) struct NamedTerms {
     pub(crate) unique: Vec<(Vec<u8>, u32)>,
     /// The earliest date under each index that ends documents.
     pub(crate) dates: Dates,
-    /// Numbers of the indexes in which an array has made several keys, or could have.
-    pub(crate) multikey: Vec<u32>,
+    /// What is to be noted of the indexes.
+    pub(crate) notes: Vec<Note>,
 }
 
 /// The keys of a document in one index, before they become bytes.
 pub(crate) struct IndexKeys<'a> {
     /// One value for each field; each list is one key.
     tuples: Vec<Vec<Part<'a>>>,
-    /// Whether an array was met.
-    multikey: bool,
+    /// The arrays that were met.
+    arrays: Vec<Note>,
 }
 
 /// What a document has in the indexes of its collection.
@@ -132,14 +141,59 @@ pub(crate) fn values_at(
         .iter()
         .zip(keys.tuples.iter().find(same).into_iter().flatten())
     {
-        let value = match value {
-            Part::Missing => Value::Null,
-            Part::Empty => Value::Undefined,
-            Part::Value(value) => Value::clone(value),
-        };
-        values.push(part.path.as_str(), value);
+        values.push(part.path.as_str(), shown(index, *value));
     }
     values
+}
+
+/// A part as clients see it: a text that a collation has folded is shown as the bytes of its key.
+fn shown(index: &NamedIndex, part: Part<'_>) -> Value {
+    let value = match part {
+        Part::Missing => return Value::Null,
+        Part::Empty => return Value::Undefined,
+        Part::Value(value) => value,
+    };
+    match index.fold.as_ref().map(|fold| fold(value)) {
+        Some(Value::String(key)) => {
+            let digits = key.bytes().map(|byte| format!("{byte:02x}"));
+            Value::from(digits.collect::<String>())
+        }
+        Some(folded) => folded,
+        None => value.clone(),
+    }
+}
+
+/// The keys of a document in an index, one value for each field, in the order of the index's entries; none of an index that
+/// has no entries.
+#[must_use]
+pub fn document_keys(index: &NamedIndex, document: &Object) -> Vec<(Vec<u8>, Object)> {
+    let (true, None, Ok(keys)) = (
+        index.has_entries(),
+        &index.wildcard,
+        index_keys(index, document),
+    ) else {
+        return Vec::new();
+    };
+    let one = |tuple: &Vec<Part<'_>>| {
+        let values = index.parts.iter().zip(tuple);
+        let values = values.map(|(part, value)| (part.path.clone(), shown(index, *value)));
+        (stem(index, tuple, Vec::new()), values.collect())
+    };
+    keys.tuples.iter().map(one).collect()
+}
+
+/// Appends a key's parts as they stand in an entry.
+fn stem(index: &NamedIndex, tuple: &[Part<'_>], mut stem: Vec<u8>) -> Vec<u8> {
+    for (part, value) in index.parts.iter().zip(tuple) {
+        let descending = matches!(part.kind, PartKind::Descending);
+        match (*value, &index.fold) {
+            (Part::Value(value), Some(fold)) => {
+                bson_key::push_part(Part::Value(&fold(value)), descending, &mut stem);
+            }
+            (plain, _) => bson_key::push_part(plain, descending, &mut stem),
+        }
+    }
+    stem
 }
 
 impl NamedTerms {
@@ -155,24 +209,27 @@ impl NamedTerms {
             self.stems.append(&mut made_stems(index, document, &stem)?);
             return Ok(());
         }
+        if index.wildcard.is_some() {
+            self.add_wild(collection, index, document);
+            return Ok(());
+        }
         self.add(collection, index, &index_keys(index, document)?);
         Ok(())
     }
 
     fn add(&mut self, collection: &Collection, index: &NamedIndex, keys: &IndexKeys<'_>) {
         if index.has_entries() {
-            let stem = |tuple: &Vec<Part<'_>>| {
-                let mut stem = keys::named_stem(collection.cid, index.number);
-                for (part, value) in index.parts.iter().zip(tuple) {
-                    let descending = matches!(part.kind, PartKind::Descending);
-                    bson_key::push_part(*value, descending, &mut stem);
+            let prefix = keys::named_stem(collection.cid, index.number);
+            for tuple in &keys.tuples {
+                let stem = stem(index, tuple, prefix.clone());
+                if bson_key::may_hold_cut(stem.get(prefix.len()..).unwrap_or_default()) {
+                    self.notes.push(Note::cut(index.number));
                 }
-                stem
-            };
-            self.stems.extend(keys.tuples.iter().map(stem));
-            if keys.multikey {
-                self.multikey.push(index.number);
+                self.stems.push(stem);
             }
+            self.notes.extend(keys.arrays.iter().cloned());
+            self.notes.sort_unstable();
+            self.notes.dedup();
         }
         if index.unique {
             let mut unique: Vec<_> = keys
@@ -207,6 +264,22 @@ impl NamedIndex {
     }
 }
 
+/// The entries of a wildcard index, which are its only purpose.
+impl NamedTerms {
+    fn add_wild(&mut self, collection: &Collection, index: &NamedIndex, document: &Object) {
+        let Some(wildcard) = index.wildcard.as_ref().filter(|_| index.covers(document)) else {
+            return;
+        };
+        let stems = wildcard.stems(document, index.fold.as_ref());
+        let prefix = keys::named_stem(collection.cid, index.number);
+        let whole = |key: Vec<u8>| [prefix.as_slice(), &key].concat();
+        self.stems.extend(stems.keys.into_iter().map(whole));
+        if stems.multikey {
+            self.notes.push(Note::wild_array(index.number));
+        }
+    }
+}
+
 impl IndexKeys<'_> {
     /// The earliest date among the values; what is no date is passed over.
     fn earliest_date(&self) -> Option<i64> {
@@ -221,7 +294,12 @@ impl IndexKeys<'_> {
 fn unique_key(collection: &Collection, index: &NamedIndex, tuple: &[Part<'_>]) -> Vec<u8> {
     let mut values = Vec::new();
     for value in tuple {
-        bson_key::push_whole(*value, &mut values);
+        match (*value, &index.fold) {
+            (Part::Value(value), Some(fold)) => {
+                bson_key::push_whole(Part::Value(&fold(value)), &mut values);
+            }
+            (plain, _) => bson_key::push_whole(plain, &mut values),
+        }
     }
     keys::named_unique(collection.cid, index.number, &values)
 }
@@ -232,7 +310,7 @@ fn index_keys<'a>(index: &NamedIndex, document: &'a Object) -> Result<IndexKeys<
         index,
         keys: IndexKeys {
             tuples: Vec::new(),
-            multikey: false,
+            arrays: Vec::new(),
         },
     };
     if index.covers(document) {
@@ -289,7 +367,15 @@ impl<'p, 'a> Expansion<'p, 'a> {
                         Some(_) => {}
                         None => array = Some((elements, at)),
                     }
+                    let part = self.index.parts.get(at);
+                    if part.is_some_and(|part| matches!(part.kind, PartKind::Hashed)) {
+                        return Err(Unindexable::HashedArray {
+                            index: self.index.name.clone(),
+                            path: self.path(at),
+                        });
+                    }
                     through.push(at);
+                    self.note(at, rest);
                     Slot::Open(rest)
                 }
             };
@@ -298,7 +384,6 @@ impl<'p, 'a> Expansion<'p, 'a> {
             self.emit(&slots);
             return Ok(());
         };
-        self.keys.multikey = true;
         if elements.is_empty() {
             return self.descend(slots, &through, Part::Empty, None);
         }
@@ -370,6 +455,15 @@ impl<'p, 'a> Expansion<'p, 'a> {
             }
             (object, path) = (value.as_object(), rest);
         }
+    }
+
+    /// Notes an array on the way of a field.
+    fn note(&mut self, at: usize, rest: &str) {
+        let names = |path: &str| path.split('.').filter(|name| !name.is_empty()).count();
+        let behind = names(&self.path(at)).saturating_sub(names(rest));
+        self.keys
+            .arrays
+            .push(Note::array(self.index.number, at, behind));
     }
 
     fn path(&self, at: usize) -> Str {

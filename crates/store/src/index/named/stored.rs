@@ -91,6 +91,7 @@ impl NamedIndex {
         let dates = self.dates.iter().map(|number| integer(*number));
         object.push("dates", Value::Array(dates.collect()));
         object.push("options", Value::Object(self.options.clone()));
+        object.push("format", integer(self.format));
         object
     }
 
@@ -100,14 +101,20 @@ impl NamedIndex {
             .get("key")
             .and_then(Value::as_object)
             .ok_or_else(|| bad("key"))?;
-        let filter = match object.get("filter").and_then(Value::as_object) {
-            Some(expression) => Some(PartialFilter::compile(expression, compiler)?),
-            None => None,
-        };
         let options = object.get("options").and_then(Value::as_object).cloned();
         let options = options.unwrap_or_default();
+        let format = match object.get("format") {
+            Some(_) => number(object, "format")?,
+            None => 0,
+        };
+        let collation = options.get("collation").and_then(Value::as_object);
+        let collation = collation.filter(|_| format > 0);
+        let filter = match object.get("filter").and_then(Value::as_object) {
+            Some(expression) => Some(PartialFilter::compile(expression, collation, compiler)?),
+            None => None,
+        };
         let parts = parts(pattern);
-        Ok(NamedIndex {
+        let index = NamedIndex {
             number: number(object, "number")?,
             name: object
                 .get("name")
@@ -130,24 +137,29 @@ impl NamedIndex {
                 .map(Secs),
             dates: numbers(object, "dates")?,
             options,
-        })
+            format,
+            fold: None,
+            wildcard: None,
+        };
+        index.read_with(compiler)
     }
 }
 
 impl PartialFilter {
     pub(super) fn compile(
         expression: &Object,
-        compiler: Option<&FilterCompiler>,
+        collation: Option<&Object>,
+        language: Option<&FilterCompiler>,
     ) -> Result<PartialFilter> {
         let unreadable = |why: &str| {
             StoreError::Engine(format!(
                 "the filter of a partial index cannot be used: {why}"
             ))
         };
-        let compiler = compiler.ok_or_else(|| unreadable("nobody can read it"))?;
+        let language = language.ok_or_else(|| unreadable("nobody can read it"))?;
         Ok(PartialFilter {
             expression: expression.clone(),
-            matches: (compiler.filters)(expression).map_err(|why| unreadable(&why))?,
+            matches: (language.filters)(expression, collation).map_err(|why| unreadable(&why))?,
         })
     }
 }
