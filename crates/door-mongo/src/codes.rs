@@ -63,7 +63,7 @@ const NAMES: &[(i32, &str)] = &[
     (36, "RemoteChangeDetected"),
     (40, "ConflictingUpdateOperators"),
     (43, "CursorNotFound"),
-    (47, "NoProgressMade"),
+    (47, "NoMatchingDocument"),
     (48, "NamespaceExists"),
     (50, "MaxTimeMSExpired"),
     (51, "ManualInterventionRequired"),

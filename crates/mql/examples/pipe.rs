@@ -114,10 +114,12 @@ fn update(request: &Object) -> Result<Value> {
         if let Some(found) = filter.match_with_position(&document)? {
             let updated = update.apply(&document, found)?;
             let mut result = Object::new();
+            let described = &updated.described;
+            let description = described.description(&document, &updated.document);
             result.push("modified", updated.modified);
             result.push("document", updated.document);
-            if let Some(description) = updated.description {
-                result.push("description", description.to_object());
+            if let Some(description) = description {
+                result.push("description", description.to_object(false));
             }
             return Ok(Value::Object(result));
         }

@@ -168,6 +168,8 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
         accept_clock: config.accept_clock,
         purge: config.purge,
         purge_grace: config.purge_grace_seconds,
+        change_retention: lapsedb_record::Secs(config.change_retention_seconds),
+        keep_changes: config.keep_changes,
         master_key: config.master_key.clone(),
     });
     opened.await.map_err(|error| match error {

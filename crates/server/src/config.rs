@@ -17,7 +17,11 @@ use self::settings::{Asked, Given, Layer};
 const PUBLISHED_KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
-/// The longest grace period: the longest time to live.
+/// The shortest time for which changes are kept.
+const CHANGE_RETENTION_SECONDS_MIN: u64 = 60;
+/// How long they are kept if nothing is said: a week.
+const CHANGE_RETENTION_SECONDS: u64 = 7 * 86_400;
+/// The longest grace period and retention: the longest time to live.
 const PURGE_GRACE_SECONDS_MAX: u64 = 2_147_483_647;
 
 /// What to do, as told by command line, environment and file.
@@ -56,6 +60,10 @@ pub struct Config {
     pub purge: bool,
     /// How long they stay there at least.
     pub purge_grace_seconds: u64,
+    /// How long what change streams need is kept.
+    pub change_retention_seconds: u64,
+    /// Whether it is kept for all collections from their beginning.
+    pub keep_changes: bool,
     /// What to apply before the server is ready.
     pub init: Option<PathBuf>,
     /// The form of the log.
@@ -171,7 +179,13 @@ impl Raw {
             accept_clock: self.switch("accept-clock")?,
             relaxed: self.choice("durability", &[("sync", false), ("relaxed", true)], false)?,
             purge: self.choice("purge", &ON_OFF, true)?,
-            purge_grace_seconds: self.number("purge-grace", 300, PURGE_GRACE_SECONDS_MAX)?,
+            purge_grace_seconds: self.number("purge-grace", 300, 0..=PURGE_GRACE_SECONDS_MAX)?,
+            change_retention_seconds: self.number(
+                "change-streams-retention",
+                CHANGE_RETENTION_SECONDS,
+                CHANGE_RETENTION_SECONDS_MIN..=PURGE_GRACE_SECONDS_MAX,
+            )?,
+            keep_changes: self.switch("change-streams-from-start")?,
             init: self.init()?,
             log_json: self.choice("log-format", &[("text", false), ("json", true)], false)?,
             log_level: self.log_level()?,
@@ -336,17 +350,20 @@ impl Raw {
         })
     }
 
-    fn number(&self, name: &str, default: u64, max: u64) -> Result<u64, String> {
+    fn number(&self, name: &str, default: u64, allowed: Allowed) -> Result<u64, String> {
         let Some(given) = self.0.get(name) else {
             return Ok(default);
         };
-        let number = given.text.parse().ok().filter(|number| *number <= max);
-        number.ok_or_else(|| bad(given, &format!("a whole number from 0 to {max}")))
+        let number = given.text.parse().ok();
+        let (min, max) = (allowed.start(), allowed.end());
+        number
+            .filter(|number| allowed.contains(number))
+            .ok_or_else(|| bad(given, &format!("a whole number from {min} to {max}")))
     }
 
     fn port(&self, name: &str, default: u16) -> Result<u16, String> {
         let port = self
-            .number(name, u64::from(default), u64::from(u16::MAX))
+            .number(name, u64::from(default), 0..=u64::from(u16::MAX))
             .map_err(|error| {
                 if name == "mongo-port" {
                     format!("{error}, or off")
@@ -357,6 +374,9 @@ impl Raw {
         Ok(u16::try_from(port).unwrap_or(default))
     }
 }
+
+/// The numbers that a setting may be.
+type Allowed = std::ops::RangeInclusive<u64>;
 
 const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 

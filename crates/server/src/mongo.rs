@@ -167,6 +167,8 @@ mod tests {
             accept_clock: true,
             purge: false,
             purge_grace: 0,
+            change_retention: lapsedb_record::Secs(604_800),
+            keep_changes: false,
             master_key: b"key".to_vec(),
         };
         let settings = Settings {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_record::Millis;
 use lapsedb_record::clock::ClockEvent;
-use lapsedb_store::{CollectionId, StoreError};
+use lapsedb_store::{CollectionId, StoreError, View, Watched};
 use parking_lot::Mutex;
 
 use crate::documents::Unfinished;
@@ -20,6 +20,10 @@ use crate::sweep::Sweeper;
 const FLOOR_TICKS: u64 = 5;
 /// How often notes of sessions that were not used for long are removed, in ticks.
 const SESSION_SWEEP_TICKS: u64 = 60;
+/// How often changes that are kept for nobody in particular are said to be wanted still, in ticks.
+const KEEP_TICKS: u64 = 60;
+/// The number of what has become of collections.
+const CATALOG: CollectionId = CollectionId(0);
 /// Expiries of one collection that are told in one tick.
 const TELL_PER_TICK: u64 = 20_000;
 
@@ -96,6 +100,9 @@ impl Service {
             self.persist_clock().await?;
         }
         self.store().turn_views().await?;
+        if ticks.is_multiple_of(KEEP_TICKS) {
+            self.keep_all_changes().await?;
+        }
         self.keep_versions_true().await?;
         self.finish_indexes().await?;
         if self.purges() {
@@ -104,9 +111,57 @@ impl Service {
         Ok(events)
     }
 
+    /// Keeps the changes of all collections of the Mongo door, if that is wanted whether anybody reads them or not.
+    pub(crate) async fn keep_all_changes(&self) -> std::result::Result<(), StoreError> {
+        if !self.config().keep_changes {
+            return Ok(());
+        }
+        let retention = self.config().change_retention;
+        self.store().watch(Watched::Everything, retention).await?;
+        let view = self.store().view().await?;
+        for collection in view.catalog().all_collections() {
+            if collection.mongo.is_some() {
+                let kept = self
+                    .store()
+                    .keep_versions_for(collection.cid, Some(retention));
+                kept.await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets who watched and reads no more, and what has become of collections too long ago.
+    async fn trim_catalog_log(&self, view: &View) -> Result<()> {
+        let store = self.store();
+        for done in [
+            store.end_watches(view).await,
+            store.clear_graves(view).await,
+        ] {
+            match done {
+                // The catalog has changed; the next tick looks again.
+                Ok(()) | Err(StoreError::Retry) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let trims = &self.maintenance().trims;
+        let epoch = view.catalog().epoch;
+        let next = trims.lock().get(&CATALOG).copied();
+        if next.is_none_or(|(then, next)| then != epoch || next <= view.now()) {
+            match store.trim_catalog_log().await {
+                Ok(next) => {
+                    trims.lock().insert(CATALOG, (epoch, next));
+                }
+                Err(StoreError::Retry) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
     /// Where versions are kept, tells what has expired, and removes versions that are kept no longer.
     async fn keep_versions_true(&self) -> Result<()> {
         let view = self.store().view().await?;
+        self.trim_catalog_log(&view).await?;
         for collection in view.catalog().all_collections() {
             if !collection.history.kept {
                 continue;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapsedb_record::Clock;
+use lapsedb_record::{Clock, Secs};
 use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
 
 use crate::counts::Counts;
@@ -26,6 +26,10 @@ pub struct Config {
     pub purge: bool,
     /// How long the dead stay on disk, in seconds.
     pub purge_grace: u64,
+    /// How long what change streams need is kept.
+    pub change_retention: Secs,
+    /// Whether it is kept for all collections from their beginning, and not from the first stream on.
+    pub keep_changes: bool,
     /// The account's master key, decoded: resource tokens are signed with it.
     pub master_key: Vec<u8>,
 }
@@ -54,14 +58,16 @@ impl Service {
         })
         .await?;
         store.set_filters(partial_filters());
-        Ok(Arc::new(Service {
+        let service = Arc::new(Service {
             store,
             config,
             throughputs: Throughputs::default(),
             maintenance: Maintenance::default(),
             documents: State::default(),
             counts: Counts::default(),
-        }))
+        });
+        service.keep_all_changes().await?;
+        Ok(service)
     }
 
     /// The engine's clock.

@@ -18,7 +18,9 @@ use crate::index::named::{FilterCompiler, NamedIndexes};
 use crate::index::policy::IndexPolicy;
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::partition_key::PartitionKeyDef;
+use crate::versions::grave::Grave;
 use crate::versions::history::{History, number, setting_of, setting_value};
+use crate::versions::watch::Watches;
 
 /// How many catalog records one scan step brings.
 const CATALOG_SCAN_ROWS: usize = 1000;
@@ -219,6 +221,8 @@ pub struct Catalog {
     offers: HashMap<u32, Arc<Offer>>,
     offers_by_resource: HashMap<(u32, Option<CollectionId>), Arc<Offer>>,
     views: HashMap<u32, HashMap<Str, Arc<NamedView>>>,
+    pub(crate) watches: Watches,
+    graves: Vec<Grave>,
 }
 
 impl Catalog {
@@ -318,6 +322,12 @@ impl Catalog {
         all
     }
 
+    /// Collections that are gone, but whose versions are kept.
+    #[must_use]
+    pub fn graves(&self) -> &[Grave] {
+        &self.graves
+    }
+
     /// Reads the whole catalog from a snapshot.
     pub(crate) async fn load(
         snapshot: &impl Snapshot,
@@ -360,6 +370,11 @@ impl Catalog {
             let view = Arc::new(view_of(&record)?);
             let siblings = catalog.views.entry(view.database).or_default();
             siblings.insert(view.id.clone(), view);
+        }
+        let watches = scan_all(snapshot, keys::meta_all(MetaKind::Watch)).await?;
+        catalog.watches = Watches::of_records(&watches)?;
+        for record in scan_all(snapshot, keys::meta_all(MetaKind::Grave)).await? {
+            catalog.graves.push(Grave::of_record(&record)?);
         }
         Ok(catalog)
     }
@@ -533,7 +548,10 @@ impl crate::Store {
     }
 }
 
-fn collection_of(record: &MetaRecord, language: Option<&FilterCompiler>) -> Result<Collection> {
+pub(crate) fn collection_of(
+    record: &MetaRecord,
+    language: Option<&FilterCompiler>,
+) -> Result<Collection> {
     let bad = |what: &str| StoreError::Corrupt(format!("a collection's {what} cannot be read"));
     let document = record
         .body

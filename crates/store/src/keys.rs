@@ -5,6 +5,7 @@
 //! | Items | cid 4, epk, partition key, id | header, BSON body |
 //! | Log | cid 4, class 1, lsn 8, index in batch 2 | mark, charged 4, item tail |
 //! | Versions | cid 4, lsn 8, index in batch 2 | see `versions/event.rs` |
+//! | Versions | `00000000`, lsn 8, index in batch 2 | as Meta, see `versions/catalog_log.rs` |
 //! | Due | cid 4, expiry second 8, ordinal 8 | mark, item tail |
 //! | Due | cid 4, `80`, number 4, date 8, ordinal 8 | mark, charged 4, item tail |
 //! | Order | cid 4, ordinal 8 | mark, item tail |
@@ -434,6 +435,10 @@ pub enum MetaKind {
     View,
     /// Up to where a capped collection has let go of its items.
     Capped,
+    /// That somebody follows collections by name.
+    Watch,
+    /// A collection that is gone, but whose versions are kept.
+    Grave,
 }
 
 impl MetaKind {
@@ -452,6 +457,8 @@ impl MetaKind {
             MetaKind::Dropping => b'X',
             MetaKind::Session => b'R',
             MetaKind::Login => b'L',
+            MetaKind::Watch => b'Y',
+            MetaKind::Grave => b'G',
             MetaKind::Versions => b'V',
             MetaKind::Settled => b'Z',
             MetaKind::View => b'W',

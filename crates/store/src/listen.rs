@@ -12,6 +12,10 @@ use crate::keys::CollectionId;
 #[derive(Default)]
 pub(crate) struct Listeners {
     by_collection: RwLock<HashMap<CollectionId, watch::Sender<u64>>>,
+    /// The newest commit of all.
+    all: watch::Sender<u64>,
+    /// Grows when the catalog has changed or the clock was moved.
+    circumstances: watch::Sender<u64>,
 }
 
 /// Hears of commits to one collection.
@@ -43,8 +47,32 @@ impl Store {
         }
     }
 
+    /// Listens to the commits of all collections.
+    #[must_use]
+    pub fn listen_to_all(&self) -> Listener {
+        Listener {
+            newest: self.listeners.all.subscribe(),
+        }
+    }
+
+    /// Listens to changes of the catalog and moves of the clock.
+    #[must_use]
+    pub fn listen_to_circumstances(&self) -> Listener {
+        Listener {
+            newest: self.listeners.circumstances.subscribe(),
+        }
+    }
+
+    /// Tells those who listen that the catalog has changed or the clock was moved.
+    pub fn announce_circumstances(&self) {
+        self.listeners
+            .circumstances
+            .send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
     /// Tells those who listen that a collection has a new commit.
     pub(crate) fn announce(&self, cid: CollectionId, lsn: u64) {
+        self.listeners.all.send_replace(lsn);
         let all = self.listeners.by_collection.read();
         if let Some(sender) = all.get(&cid) {
             sender.send_replace(lsn);

@@ -7,6 +7,7 @@
 mod capped;
 mod events;
 mod held;
+mod record;
 mod slots;
 mod together;
 
@@ -15,13 +16,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use lapsedb_kv::{
-    Batch, Committed, Engine, Expect, Fill, ORDINALS_MAX, Snapshot, Space, Template, ordinal,
-};
-use lapsedb_record::header::{LSN_AT, ORDINAL_AT, WRITTEN_AT};
-use lapsedb_record::{
-    Dates, Expiry, HEADER_BYTES, Header, ItemTtl, Lens, Live, Mark, Millis, Secs, Settled, Stored,
-};
+use lapsedb_kv::{Batch, Engine, Expect, ORDINALS_MAX, Snapshot, Space};
+use lapsedb_record::{Expiry, Header, ItemTtl, Lens, Live, Mark, Millis, Settled, Stored};
 use lapsedb_value::{Object, Str, bson};
 
 pub use capped::Cap;
@@ -37,7 +33,9 @@ use crate::keys::{self, ItemKey, MetaKind, Ordinal};
 use crate::partition_key::PartitionKey;
 use crate::settled::{self, Ledger};
 use crate::view::View;
-use events::{Change, Pending};
+pub(crate) use record::Record;
+
+use events::{Change, Past, Pending, Step};
 use slots::Slots;
 
 /// How many records of a collection one transaction may write: a commit hands out so many ordinals.
@@ -49,8 +47,12 @@ struct Slot {
     partition: PartitionKey,
     before: Option<Before>,
     after: After,
-    /// Its place among the records this transaction has changed.
+    /// Its place among the changes of this transaction.
     order: u32,
+    /// What readers of events are told of the change.
+    note: Vec<u8>,
+    /// Changes before the last one, where each of them is told.
+    past: Vec<Past>,
 }
 
 /// The record as the view has it, alive or not.
@@ -91,6 +93,8 @@ pub struct Txn<'a> {
     ends: Expiry,
     writes: u16,
     changes: u32,
+    /// Whether every change of a record is told, or only what becomes of it in the end.
+    stepwise: bool,
     events: Pending,
     settled: Option<Settled>,
     /// Until when it waits at its commit for those who are about to change the same.
@@ -201,6 +205,7 @@ impl<'a> Txn<'a> {
             ends: Expiry::Never,
             writes: 0,
             changes: 0,
+            stepwise: false,
             events: Pending::default(),
             settled: None,
             patience: None,
@@ -258,6 +263,13 @@ impl<'a> Txn<'a> {
         })
     }
 
+    /// Tells every change from now on as an event of its own, also where one record is changed again and again. The next
+    /// change stands at this place among those of all transactions that are committed together.
+    pub const fn step(&mut self, order: u32) {
+        self.stepwise = true;
+        self.changes = order;
+    }
+
     /// Writes an item, new or in place of the living one.
     ///
     /// # Errors
@@ -267,6 +279,20 @@ impl<'a> Txn<'a> {
         key: &ItemKey,
         partition: &PartitionKey,
         document: Arc<Object>,
+    ) -> Result<std::result::Result<Written, Refused>> {
+        self.put_noted(key, partition, document, &[]).await
+    }
+
+    /// The same with a note for readers of events.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn put_noted(
+        &mut self,
+        key: &ItemKey,
+        partition: &PartitionKey,
+        document: Arc<Object>,
+        note: &[u8],
     ) -> Result<std::result::Result<Written, Refused>> {
         let slot = self.slot(key, partition).await?;
         let shape = match Shape::new(&self.collection, partition, &document) {
@@ -306,6 +332,7 @@ impl<'a> Txn<'a> {
             // The entry of the item's shape is the server's own affair.
             terms: shape.stems.len().saturating_sub(1),
         };
+        slot.note = note.to_vec();
         slot.after = After::Put {
             document,
             ttl,
@@ -322,9 +349,24 @@ impl<'a> Txn<'a> {
     /// # Errors
     /// When the engine fails or the bytes are damaged.
     pub async fn delete(&mut self, key: &ItemKey, partition: &PartitionKey) -> Result<()> {
+        self.delete_noted(key, partition, &[]).await
+    }
+
+    /// The same with a note for readers of events.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn delete_noted(
+        &mut self,
+        key: &ItemKey,
+        partition: &PartitionKey,
+        note: &[u8],
+    ) -> Result<()> {
         let slot = self.slot(key, partition).await?;
         self.leave_taken(slot);
-        self.changed(slot).after = After::Gone;
+        let slot = self.changed(slot);
+        slot.after = After::Gone;
+        slot.note = note.to_vec();
         Ok(())
     }
 
@@ -361,7 +403,8 @@ impl<'a> Txn<'a> {
         let Some(_pass) = store.claims().pass(self.patience, || self.written()).await else {
             return Err(StoreError::Retry);
         };
-        let records = self.fill().await?;
+        let (records, told) = self.fill().await?;
+        events::put(told, 0, &mut self.batch)?;
         let committed = store.engine().commit(self.batch).await?;
         store.announce(self.collection.cid, committed.stamp.0);
         let lens = Lens {
@@ -381,7 +424,7 @@ impl<'a> Txn<'a> {
     }
 
     /// Puts all that was done into the batch.
-    async fn fill(&mut self) -> Result<Vec<(ItemKey, Record)>> {
+    async fn fill(&mut self) -> Result<(Vec<(ItemKey, Record)>, Vec<events::Told>)> {
         if let Expiry::At(end) = self.ends {
             self.batch.not_after(end.0);
         }
@@ -416,8 +459,7 @@ impl<'a> Txn<'a> {
             }
         }
         let events = std::mem::take(&mut self.events);
-        events.put(&self.collection, &mut self.batch)?;
-        Ok(records)
+        Ok((records, events.into_told(self.collection.cid)))
     }
 
     /// Where expiries are told, a record that ends by its own ttl must be seen by whoever tells those of that second: so its
@@ -438,13 +480,18 @@ impl<'a> Txn<'a> {
         self.lens.is_live(&mark)
     }
 
-    /// A slot that is being changed; its first change gives it its place among them.
+    /// A slot that is being changed; its first change gives it its place among them, or each one does.
     fn changed(&mut self, slot: usize) -> &mut Slot {
         let slot = &mut self.slots[slot];
-        if matches!(slot.after, After::Same) {
-            slot.order = self.changes;
-            self.changes += 1;
+        let first = matches!(slot.after, After::Same);
+        if !first && !self.stepwise {
+            return slot;
         }
+        if !first {
+            slot.past.push(Past::of(slot));
+        }
+        slot.order = self.changes;
+        self.changes += 1;
         slot
     }
 
@@ -495,6 +542,8 @@ impl<'a> Txn<'a> {
             before,
             after: After::Same,
             order: 0,
+            note: Vec::new(),
+            past: Vec::new(),
         }))
     }
 
@@ -565,6 +614,8 @@ impl<'a> Txn<'a> {
             before,
             after,
             order,
+            note,
+            past,
         } = slot;
         let old = match &before {
             Some(before) if !matches!(after, After::Same) => {
@@ -575,7 +626,7 @@ impl<'a> Txn<'a> {
         let mut another = true;
         let new = match after {
             After::Same => return Ok(None),
-            After::Gone if old.is_none() => return Ok(None),
+            After::Gone if old.is_none() && past.is_empty() => return Ok(None),
             After::Gone => None,
             After::Put {
                 document: _,
@@ -603,12 +654,18 @@ impl<'a> Txn<'a> {
             }
         };
         if self.collection.history.kept {
-            let change = Change {
-                key: &key,
+            let known = before.as_ref().map(|before| before.header.ordinal);
+            let mut steps: Vec<Step> = past.into_iter().map(|past| past.step(known)).collect();
+            steps.push(Step {
                 order,
-                before: before.as_ref(),
                 after: new.as_ref().map(|(record, _)| record.template()),
                 fresh: another,
+                note,
+            });
+            let change = Change {
+                key: &key,
+                before: before.as_ref(),
+                steps,
             };
             self.events
                 .add(self.view, &self.collection, &mut self.batch, change)
@@ -679,81 +736,4 @@ struct Staged {
     key: ItemKey,
     old: Option<Entries>,
     new: Option<(Record, Entries)>,
-}
-
-/// A record about to be committed: bytes with places that the commit fills.
-pub(crate) struct Record {
-    pub(crate) ttl: ItemTtl,
-    pub(crate) index: u16,
-    pub(crate) ordinal: Ordinal,
-    pub(crate) charged: u32,
-    dates: Dates,
-    bytes: Vec<u8>,
-}
-
-impl Record {
-    fn new(ttl: ItemTtl, dates: Dates, index: u16, ordinal: Ordinal, body: &[u8]) -> Record {
-        let known = match ordinal {
-            Ordinal::Known(ordinal) => ordinal,
-            Ordinal::New(_) => 0,
-        };
-        let charged = u32::try_from(body.len()).unwrap_or(u32::MAX);
-        let header = Header {
-            ttl,
-            index,
-            written: Secs(0),
-            lsn: 0,
-            ordinal: known,
-            charged,
-            dates,
-        };
-        let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
-        header.write(body, &mut bytes);
-        Record {
-            ttl,
-            index,
-            ordinal,
-            charged,
-            dates: header.dates,
-            bytes,
-        }
-    }
-
-    /// The mark of its entries, whose write time the commit fills.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
-            ttl: self.ttl,
-            written: Secs(0),
-            dates: self.dates.clone(),
-        }
-    }
-
-    fn template(&self) -> Template {
-        let mut fills = vec![
-            (WRITTEN_AT as u32, Fill::Seconds { plus: 0, unit: 1 }),
-            (LSN_AT as u32, Fill::Stamp),
-        ];
-        if let Ordinal::New(index) = self.ordinal {
-            fills.push((ORDINAL_AT as u32, Fill::Ordinal(index)));
-        }
-        Template {
-            bytes: self.bytes.clone(),
-            fills,
-        }
-    }
-
-    /// The record as the commit has written it.
-    fn finish(mut self, committed: Committed) -> Stored<Vec<u8>> {
-        let mut fill = |at: usize, number: u64| {
-            if let Some(place) = self.bytes.get_mut(at..at + 8) {
-                place.copy_from_slice(&number.to_be_bytes());
-            }
-        };
-        fill(WRITTEN_AT, Millis(committed.now).secs().0);
-        fill(LSN_AT, committed.stamp.0);
-        if let Ordinal::New(index) = self.ordinal {
-            fill(ORDINAL_AT, ordinal(committed.stamp, index));
-        }
-        Stored::new(self.bytes)
-    }
 }

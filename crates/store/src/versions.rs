@@ -9,11 +9,14 @@
 //!    answer that says "nothing new" is true of expiries too;
 //! 4. waits, if it may, with [`Store::listen`] instead of asking again and again.
 
+pub mod catalog_log;
 pub mod event;
 mod expiries;
+pub mod grave;
 pub mod history;
 mod keep;
 pub(crate) mod state;
+pub mod watch;
 
 use std::collections::VecDeque;
 
@@ -24,8 +27,11 @@ use lapsedb_record::Secs;
 use crate::catalog::Collection;
 use crate::change_feed::{ChangeLimits, Within};
 use crate::error::Result;
-use crate::keys;
+use crate::keys::{self, CollectionId};
+pub(crate) use crate::versions::expiries::moment;
+
 use crate::versions::event::{Event, Place};
+use crate::versions::grave::Grave;
 use crate::view::{ItemRange, View};
 
 #[cfg(doc)]
@@ -36,13 +42,22 @@ const STEP_ROWS_MAX: usize = 128;
 /// How many bytes of events one step asks of the engine.
 const STEP_BYTES_MAX: usize = 1 << 20;
 
-/// A collection whose events are read, and which of its items.
+/// Whose events are read.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
-    /// The collection, of the view that reads it.
-    pub collection: &'a Collection,
-    /// Its items.
-    pub range: &'a ItemRange,
+pub enum Source<'a> {
+    /// Of some items of a collection, which is of the view that reads it.
+    Items(&'a Collection, &'a ItemRange),
+    /// Of all items of a collection that is gone.
+    Grave(&'a Grave),
+}
+
+impl Source<'_> {
+    const fn cid(&self) -> CollectionId {
+        match self {
+            Source::Items(collection, _) => collection.cid,
+            Source::Grave(grave) => grave.cid,
+        }
+    }
 }
 
 /// A stretch of events.
@@ -81,7 +96,7 @@ impl View {
         let mut lanes = Vec::with_capacity(sources.len());
         for source in sources {
             let mut lane = Lane::new(source, after, rows_max);
-            if lane.forgotten(self, source.collection, after).await? {
+            if lane.forgotten(self, source, after).await? {
                 return Ok(Events::Forgotten);
             }
             lanes.push(lane);
@@ -142,8 +157,8 @@ impl View {
 
 /// The events of one collection, read in steps.
 struct Lane<'a> {
-    collection: &'a Collection,
-    within: Within<'a>,
+    /// Whose items are wanted, and which; all, if that is not said.
+    within: Option<(&'a Collection, Within<'a>)>,
     scan: Scan,
     rows: VecDeque<(Bytes, Bytes)>,
     more: bool,
@@ -151,10 +166,14 @@ struct Lane<'a> {
 
 impl<'a> Lane<'a> {
     fn new(source: &Source<'a>, after: Place, rows_max: usize) -> Lane<'a> {
-        let cid = source.collection.cid;
+        let cid = source.cid();
         Lane {
-            collection: source.collection,
-            within: Within::new(source.collection, source.range),
+            within: match source {
+                Source::Items(collection, range) => {
+                    Some((*collection, Within::new(collection, range)))
+                }
+                Source::Grave(_) => None,
+            },
             scan: Scan {
                 space: Space::Versions,
                 from: event::key_after(cid, after),
@@ -169,19 +188,16 @@ impl<'a> Lane<'a> {
     }
 
     /// Whether something behind the place is kept no longer: it was removed, or its time is over and it will be.
-    async fn forgotten(
-        &mut self,
-        view: &View,
-        collection: &Collection,
-        after: Place,
-    ) -> Result<bool> {
-        if !collection.history.kept {
+    async fn forgotten(&mut self, view: &View, source: &Source<'_>, after: Place) -> Result<bool> {
+        let retention = match source {
+            Source::Items(collection, _) if !collection.history.kept => return Ok(true),
+            Source::Items(collection, _) => collection.retention(),
+            Source::Grave(grave) => grave.retention,
+        };
+        if after.lsn < view.versions_state(source.cid()).await?.floor {
             return Ok(true);
         }
-        if after.lsn < view.versions_state(collection.cid).await?.floor {
-            return Ok(true);
-        }
-        let oldest = view.now().secs().0.saturating_sub(collection.retention().0);
+        let oldest = view.now().secs().0.saturating_sub(retention.0);
         match self.head(view).await? {
             Some((_, value)) => Ok(event::committed_of(value)? < Secs(oldest)),
             None => Ok(false),
@@ -201,7 +217,9 @@ impl<'a> Lane<'a> {
     }
 
     fn wants(&self, event: &Event) -> bool {
-        self.within.contains(self.collection, &event.key)
+        self.within
+            .as_ref()
+            .is_none_or(|(collection, within)| within.contains(collection, &event.key))
     }
 }
 

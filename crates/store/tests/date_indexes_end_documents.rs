@@ -303,10 +303,7 @@ async fn what_a_date_has_ended_is_told_once_to_who_follows() {
             let view = store.view().await.unwrap();
             let collection = view.catalog().collection_numbered(cid).unwrap();
             assert!(!view.expiries_due(collection).await.unwrap());
-            let source = Source {
-                collection,
-                range: &ItemRange::Everything,
-            };
+            let source = Source::Items(collection, &ItemRange::Everything);
             let limits = ChangeLimits {
                 items_max: 100,
                 bytes_max: usize::MAX,

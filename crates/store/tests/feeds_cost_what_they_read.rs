@@ -89,10 +89,7 @@ async fn write(store: &Store, number: u32, partition: u32, ids: std::ops::Range<
 
 async fn events(view: &View, collections: &[&Collection], after: EventPlace) -> EventPage {
     let range = ItemRange::Everything;
-    let source = |collection| Source {
-        collection,
-        range: &range,
-    };
+    let source = |collection| Source::Items(collection, &range);
     let sources: Vec<_> = collections.iter().copied().map(source).collect();
     match view.events(&sources, after, LIMITS).await.unwrap() {
         Events::Page(page) => page,
@@ -125,10 +122,7 @@ async fn who_has_caught_up_reads_nothing() {
             .unwrap();
         assert_eq!((page.items.len(), page.entries_read), (0, 0));
         assert!(page.caught_up && page.next == view.lsn());
-        let source = Source {
-            collection: &collection,
-            range: &range,
-        };
+        let source = Source::Items(&collection, &range);
         let place = EventPlace::end_of(at);
         assert!(view.caught_up(&[source], place).await.unwrap());
         assert!(

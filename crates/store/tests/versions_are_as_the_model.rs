@@ -360,10 +360,7 @@ impl<'a> Bench<'a> {
     async fn look(&mut self) -> Result<(), TestCaseError> {
         let (view, collection) = self.view().await;
         let everything = ItemRange::Everything;
-        let source = Source {
-            collection: &collection,
-            range: &everything,
-        };
+        let source = Source::Items(&collection, &everything);
         let sources = [source];
         let found = view.events(&sources, self.witness, limits(usize::MAX));
         let Events::Page(page) = found.await.unwrap() else {
@@ -428,10 +425,7 @@ impl<'a> Bench<'a> {
         loop {
             let (view, collection) = self.view().await;
             let reader = &self.readers[which];
-            let source = Source {
-                collection: &collection,
-                range: &reader.range,
-            };
+            let source = Source::Items(&collection, &reader.range);
             let limits = limits(reader.events_max);
             let found = view.events(&[source], reader.at, limits).await.unwrap();
             let retention = collection.retention().0;

@@ -12,10 +12,7 @@ use lapsedb_store::{
 /// How many events are kept behind a commit; none if they are kept no longer.
 async fn kept(bench: &Bench, lsn: u64) -> Option<usize> {
     let (view, collection) = bench.look().await;
-    let source = Source {
-        collection: &collection,
-        range: &ItemRange::Everything,
-    };
+    let source = Source::Items(&collection, &ItemRange::Everything);
     let limits = ChangeLimits {
         items_max: 100,
         bytes_max: usize::MAX,

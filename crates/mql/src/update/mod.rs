@@ -3,6 +3,7 @@
 mod apply;
 mod array_filters;
 mod describe;
+mod difference;
 mod modifiers;
 mod pipeline;
 mod place;
@@ -13,7 +14,7 @@ mod upsert;
 use lapsedb_value::bson::type_name;
 use lapsedb_value::{Object, Value};
 
-pub use describe::Description;
+pub use describe::{Described, Description};
 pub use upsert::check_id;
 
 use crate::expressions::Env;
@@ -47,8 +48,8 @@ pub struct Updated {
     pub document: Object,
     /// Whether it is another one than before; a matched document that stays as it is counts as not modified.
     pub modified: bool,
-    /// What changed; nothing for a replacement, which changes all.
-    pub description: Option<Description>,
+    /// What changed.
+    pub described: Described,
 }
 
 impl Update {
@@ -102,10 +103,11 @@ impl Update {
                 apply.matched = found.position;
                 let mut changed = document.clone();
                 let modified = apply_tree(tree, &mut changed, &mut apply)?;
+                let description = apply.changes.into_description(document, &changed);
                 Ok(Updated {
                     document: changed,
                     modified,
-                    description: Some(apply.changes.into_description()),
+                    described: Described::Fields(description),
                 })
             }
         }

@@ -4,7 +4,7 @@ use lapsedb_value::order::{equal_bson, identical_bson};
 use lapsedb_value::{Object, Value};
 
 use super::apply::altered_id;
-use super::{Description, Updated};
+use super::{Described, Updated};
 use crate::Result;
 use crate::stages::Pipeline;
 
@@ -15,7 +15,7 @@ pub(super) fn apply(pipeline: &Pipeline, document: &Object) -> Result<Updated> {
     let after = after.into_object().unwrap_or_default();
     Ok(Updated {
         modified: !same,
-        description: Some(Description::between(document, &after)),
+        described: Described::Difference,
         document: after,
     })
 }

@@ -3,8 +3,8 @@
 use lapsedb_value::order::{equal_bson, identical_bson};
 use lapsedb_value::{Object, Value};
 
-use super::Updated;
 use super::apply::altered_id;
+use super::{Described, Updated};
 use crate::expressions::Env;
 use crate::{MqlError, Result};
 
@@ -28,7 +28,7 @@ pub(super) fn apply(replacement: &Object, document: &Object, env: &Env) -> Resul
     Ok(Updated {
         document: replaced,
         modified: !same,
-        description: None,
+        described: Described::Whole,
     })
 }
 

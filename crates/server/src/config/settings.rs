@@ -40,6 +40,15 @@ pub const SETTINGS: &[Setting] = &[
         "Start although the clock is far from the store's last time",
     ),
     setting("bind", "ADDR", "Address to listen on [default: 127.0.0.1]"),
+    switch(
+        "change-streams-from-start",
+        "Keep what change streams need for every Mongo collection, not only from the first stream on",
+    ),
+    setting(
+        "change-streams-retention",
+        "SECONDS",
+        "How long what change streams need is kept [default: 604800]",
+    ),
     setting("config", "FILE", "TOML file with settings by these names"),
     setting(
         "data-path",

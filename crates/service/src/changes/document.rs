@@ -1,10 +1,10 @@
-//! An event as a document.
+//! What happened to a document, as clients see it.
 
-use lapsedb_mql::update::Description;
 use lapsedb_store::{Event, EventKind};
 use lapsedb_value::{Object, Value, bson};
 
-use crate::changes::open::{Before, Full, Options};
+use crate::changes::note::{Note, Origin};
+use crate::changes::options::{Before, Full, Options};
 use crate::changes::token;
 use crate::documents::Namespace;
 use crate::documents::fault::{Fault, Result};
@@ -13,67 +13,124 @@ use crate::documents::id::ID;
 /// Code of a stream that cannot give what it must.
 const NO_MATCHING_DOCUMENT: i32 = 47;
 
-/// The event as clients see it. `current` is the document as it is now, where that is asked for.
-pub(crate) fn event(
-    event: &Event,
-    namespace: &Namespace,
-    options: &Options,
-    current: Option<Option<Object>>,
-) -> Result<Object> {
+/// What an event is told with.
+pub(crate) struct Told<'a> {
+    pub(crate) namespace: &'a Namespace,
+    /// The collection's number for clients, if they want it.
+    pub(crate) uuid: Option<Value>,
+    /// Whether the collection keeps images by now: what no writer has noted is told by that.
+    pub(crate) images: bool,
+    /// The document as it is now, where that is asked for.
+    pub(crate) current: Option<Option<Object>>,
+}
+
+/// What kind of event it is to clients.
+enum Kind {
+    Insert,
+    Update(Object),
+    Replace,
+    Delete,
+}
+
+impl Kind {
+    const fn name(&self) -> &'static str {
+        match self {
+            Kind::Insert => "insert",
+            Kind::Update(_) => "update",
+            Kind::Replace => "replace",
+            Kind::Delete => "delete",
+        }
+    }
+}
+
+/// The event as clients see it.
+///
+/// # Errors
+/// When the stream must have an image that is not kept, or the bytes are damaged.
+pub(crate) fn event(event: &Event, options: &Options, told: Told<'_>) -> Result<Object> {
+    let note = Note::read(&event.note)?;
     let before = image(event.previous.as_ref())?;
     let after = image(event.current.as_ref())?;
-    let kind = match event.kind {
-        EventKind::Create => "insert",
-        EventKind::Replace => "update",
-        EventKind::Delete | EventKind::Expire => "delete",
+    let kind = kind(event, &note, options, (before.as_ref(), after.as_ref()));
+    let mut made = Object::with_capacity(12);
+    if let Some(origin) = &note.origin {
+        made.push("txnNumber", Value::Int64(origin.number));
+        made.push("lsid", Value::Object(session(origin)));
+    }
+    made.push(ID, Value::Object(token::write(event.place, false)));
+    made.push("operationType", kind.name());
+    made.push("clusterTime", Value::Timestamp(stamp(event)));
+    if let Some(uuid) = told.uuid {
+        made.push("collectionUUID", uuid);
+    }
+    let happened = i64::try_from(event.at.0).unwrap_or(i64::MAX);
+    made.push("wallTime", Value::Date(happened));
+    let images = match event.kind {
+        EventKind::Expire => told.images,
+        EventKind::Create | EventKind::Replace | EventKind::Delete => note.images,
     };
-    let mut told = Object::with_capacity(10);
-    told.push(ID, Value::Object(token::write(event.place, false)));
-    told.push("operationType", kind);
-    told.push("clusterTime", Value::Timestamp(stamp(event)));
-    let happened = i64::try_from(event.happened.millis().0).unwrap_or(i64::MAX);
-    told.push("wallTime", Value::Date(happened));
-    match event.kind {
-        EventKind::Create => {
-            told.push(
-                "fullDocument",
-                after.clone().map_or(Value::Null, Value::Object),
-            );
+    let key = key_of(after.as_ref().or(before.as_ref()));
+    let full = match &kind {
+        Kind::Insert | Kind::Replace => after.map(Value::Object),
+        Kind::Delete => None,
+        Kind::Update(_) => {
+            let kept = after.filter(|_| images);
+            full(options, kept, told.current)
+                .map_err(|()| missing(Side::After, &kind, &made, told.namespace))?
         }
-        EventKind::Replace => full(&mut told, options, &after, current)?,
-        EventKind::Delete | EventKind::Expire => {}
+    };
+    if let Some(full) = full {
+        made.push("fullDocument", full);
     }
-    told.push("ns", Value::Object(name(namespace)));
-    let of = after.as_ref().or(before.as_ref());
-    let mut key = Object::with_capacity(1);
-    key.push(
-        ID,
-        of.and_then(|document| document.get(ID))
-            .cloned()
-            .unwrap_or(Value::Null),
-    );
-    told.push("documentKey", Value::Object(key));
-    if let (EventKind::Replace, Some(before), Some(after)) = (event.kind, &before, &after) {
-        told.push(
-            "updateDescription",
-            Value::Object(Description::between(before, after).to_object()),
-        );
+    made.push("ns", Value::Object(name(told.namespace)));
+    made.push("documentKey", Value::Object(key));
+    if let Kind::Update(description) = &kind {
+        made.push("updateDescription", Value::Object(description.clone()));
     }
-    if event.kind != EventKind::Create {
-        previous(&mut told, options, before)?;
+    if !matches!(kind, Kind::Insert) {
+        let kept = before.filter(|_| images);
+        let before = previous(options, kept)
+            .map_err(|()| missing(Side::Before, &kind, &made, told.namespace))?;
+        if let Some(before) = before {
+            made.push("fullDocumentBeforeChange", before);
+        }
     }
     if event.kind == EventKind::Expire {
         // Nobody deleted it: its time had come.
         let mut reason = Object::with_capacity(1);
         reason.push("reason", "expired");
-        told.push("operationDescription", Value::Object(reason));
+        made.push("operationDescription", Value::Object(reason));
     }
-    Ok(told)
+    Ok(made)
+}
+
+fn kind(
+    event: &Event,
+    note: &Note,
+    options: &Options,
+    images: (Option<&Object>, Option<&Object>),
+) -> Kind {
+    match (event.kind, images) {
+        (EventKind::Create, _) => Kind::Insert,
+        (EventKind::Delete | EventKind::Expire, _) => Kind::Delete,
+        (EventKind::Replace, (Some(before), Some(after))) => {
+            match note.description(before, after) {
+                Some(description) => Kind::Update(description.to_object(options.expanded)),
+                None => Kind::Replace,
+            }
+        }
+        (EventKind::Replace, _) => Kind::Replace,
+    }
 }
 
 /// The time stamp of an event: its second, and the end of its lsn.
 pub(crate) fn stamp(event: &Event) -> u64 {
-    event.committed.0 << 32 | (event.place.lsn & 0xFFFF_FFFF)
+    stamp_of(event.committed.0, event.place.lsn)
+}
+
+/// The time stamp of a commit.
+pub(crate) const fn stamp_of(second: u64, lsn: u64) -> u64 {
+    second << 32 | (lsn & 0xFFFF_FFFF)
 }
 
 fn image(image: Option<&lapsedb_store::EventImage>) -> Result<Option<Object>> {
@@ -83,73 +140,90 @@ fn image(image: Option<&lapsedb_store::EventImage>) -> Result<Option<Object>> {
     }
 }
 
-fn name(namespace: &Namespace) -> Object {
+/// Database and collection, as events name them.
+pub(crate) fn name(namespace: &Namespace) -> Object {
     let mut ns = Object::with_capacity(2);
     ns.push("db", namespace.database.as_str());
     ns.push("coll", namespace.collection.as_str());
     ns
 }
 
+fn key_of(document: Option<&Object>) -> Object {
+    let id = document.and_then(|document| document.get(ID));
+    let mut key = Object::with_capacity(1);
+    key.push(ID, id.cloned().unwrap_or(Value::Null));
+    key
+}
+
+/// A session as events name it: what the client chose, and whose it is.
+fn session(origin: &Origin) -> Object {
+    let mut session = Object::with_capacity(2);
+    session.push(
+        "id",
+        Value::Binary {
+            subtype: 4,
+            bytes: origin.session.id.clone(),
+        },
+    );
+    session.push(
+        "uid",
+        Value::Binary {
+            subtype: 0,
+            bytes: origin.session.user.to_vec(),
+        },
+    );
+    session
+}
+
 /// The document after an update, where it is asked for.
 fn full(
-    told: &mut Object,
     options: &Options,
-    after: &Option<Object>,
+    kept: Option<Object>,
     current: Option<Option<Object>>,
-) -> Result<()> {
-    match (options.full, current) {
-        (Full::Default, _) => {}
-        (Full::UpdateLookup, Some(current)) => {
-            told.push("fullDocument", current.map_or(Value::Null, Value::Object));
-        }
-        (Full::UpdateLookup, None) | (Full::WhenAvailable | Full::Required, _) => {
-            told.push(
-                "fullDocument",
-                after.clone().map_or(Value::Null, Value::Object),
-            );
-        }
+) -> std::result::Result<Option<Value>, ()> {
+    let shown = |document: Option<Object>| document.map_or(Value::Null, Value::Object);
+    match (options.full, kept) {
+        (Full::Default, _) => Ok(None),
+        (Full::UpdateLookup, _) => Ok(Some(shown(current.flatten()))),
+        (Full::WhenAvailable, kept) => Ok(Some(shown(kept))),
+        (Full::Required, Some(kept)) => Ok(Some(Value::Object(kept))),
+        (Full::Required, None) => Err(()),
     }
-    Ok(())
 }
 
 /// The document before the change, where it is asked for and kept.
-fn previous(told: &mut Object, options: &Options, before: Option<Object>) -> Result<()> {
-    let kept = before.filter(|_| options.images);
+fn previous(options: &Options, kept: Option<Object>) -> std::result::Result<Option<Value>, ()> {
     match (options.before, kept) {
-        (Before::Off, _) => Ok(()),
-        (Before::WhenAvailable, kept) => {
-            told.push(
-                "fullDocumentBeforeChange",
-                kept.map_or(Value::Null, Value::Object),
-            );
-            Ok(())
-        }
-        (Before::Required, Some(kept)) => {
-            told.push("fullDocumentBeforeChange", Value::Object(kept));
-            Ok(())
-        }
-        (Before::Required, None) => Err(Fault::new(
-            NO_MATCHING_DOCUMENT,
-            "Change stream was configured to require a pre-image for all update, delete and replace events, but the pre-image was not found",
-        )),
+        (Before::Off, _) => Ok(None),
+        (Before::WhenAvailable, kept) => Ok(Some(kept.map_or(Value::Null, Value::Object))),
+        (Before::Required, Some(kept)) => Ok(Some(Value::Object(kept))),
+        (Before::Required, None) => Err(()),
     }
 }
 
-/// What tells that a collection is gone, and that with it the stream ends.
-pub(crate) fn ending(
-    kind: &str,
-    place: lapsedb_store::EventPlace,
-    stamp: u64,
-    namespace: Option<&Namespace>,
-) -> Object {
-    let mut told = Object::with_capacity(4);
-    told.push(ID, Value::Object(token::write(place, kind == "invalidate")));
-    told.push("operationType", kind);
-    told.push("clusterTime", Value::Timestamp(stamp));
-    let second = i64::try_from(stamp >> 32).unwrap_or(i64::MAX);
-    told.push("wallTime", Value::Date(second.saturating_mul(1000)));
-    if let Some(namespace) = namespace {
-        told.push("ns", Value::Object(name(namespace)));
-    }
-    told
+enum Side {
+    Before,
+    After,
+}
+
+fn missing(side: Side, kind: &Kind, made: &Object, namespace: &Namespace) -> Fault {
+    let (what, which) = match side {
+        Side::Before => ("pre-image", "update, delete and replace"),
+        Side::After => ("post-image", "update"),
+    };
+    let stamp = match made.get("clusterTime") {
+        Some(Value::Timestamp(stamp)) => *stamp,
+        _ => 0,
+    };
+    Fault::new(
+        NO_MATCHING_DOCUMENT,
+        format!(
+            "Change stream was configured to require a {what} for all {which} events, but the {what} was not found for event: {{operationType: \"{}\", ns: {{db: \"{}\", coll: \"{}\"}}, clusterTime: Timestamp({}, {})}}",
+            kind.name(),
+            namespace.database,
+            namespace.collection,
+            stamp >> 32,
+            stamp & 0xFFFF_FFFF,
+        ),
+    )
 }

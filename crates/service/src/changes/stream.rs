@@ -1,23 +1,26 @@
 //! A change stream at work: events of the collections it follows, merged, through its stages.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use lapsedb_mql::stages::{NoForeign, Runner};
-use lapsedb_record::Clock;
-use lapsedb_store::{
-    ChangeLimits, Collection, CollectionId, Event, EventPlace, Events, ItemRange, Source, View,
-};
+use lapsedb_record::{Clock, Secs};
+use lapsedb_store::{CatalogEvent, ChangeLimits, Event, EventPlace, Events, ItemRange, View};
+use lapsedb_value::order::identical_bson;
 use lapsedb_value::{Object, Value};
 
-use crate::changes::document::{ending, event};
-use crate::changes::open::{Full, Options, watched};
-use crate::changes::token;
+use crate::changes::document::{Told, event, stamp, stamp_of};
+use crate::changes::follow::{Ahead, Lanes};
+use crate::changes::open::keep_all;
+use crate::changes::options::{Full, Options};
+use crate::changes::structure::{invalidate, structure};
+use crate::changes::wait::{Ears, next_death};
+use crate::changes::{FATAL, Scope, history_lost, not_resumable, token};
 use crate::cursors::{Room, encoded};
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::ID;
-use crate::documents::{Namespace, Work, running};
+use crate::documents::{Namespace, Work, shell};
 
 /// Events read in one step.
 const STEP_EVENTS: usize = 256;
@@ -27,62 +30,52 @@ const STEP_BYTES: usize = 4 << 20;
 const STEP_ENTRIES: u64 = 1024;
 /// How long a batch waits for events when the client does not say, in milliseconds.
 const AWAIT_MS: u64 = 1000;
-/// How long a stream over several collections waits before it looks again, in milliseconds.
-const LOOK_AGAIN_MS: u64 = 50;
-/// Code of a stream whose place is kept no longer.
-const HISTORY_LOST: i32 = 286;
-/// Code of a stream whose stages took its token away.
-const FATAL: i32 = 280;
-
-/// What a stream follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// One collection.
-    Collection,
-    /// All collections of a database.
-    Database,
-    /// All collections.
-    Everything,
-}
-
-/// A collection that is followed.
-#[derive(Clone, Debug)]
-pub(crate) struct Watched {
-    pub(crate) cid: CollectionId,
-    pub(crate) namespace: Namespace,
-}
+/// A stream says that it still reads so many times within the retention.
+const RENEW_PARTS: u64 = 32;
 
 /// A stream.
 pub(crate) struct Changes {
     namespace: Namespace,
-    pub(crate) scope: Scope,
     options: Options,
-    pub(crate) images: bool,
-    pub(crate) watched: Vec<Watched>,
-    pub(crate) after: EventPlace,
-    /// Events before this second are passed over.
-    pub(crate) not_before: u64,
-    /// Nothing can have happened yet.
-    pub(crate) fresh: bool,
-    pub(crate) runner: Option<Runner>,
+    runner: Runner,
+    after: EventPlace,
+    ahead: Ahead,
+    /// Events before this time stamp are passed over.
+    not_before: u64,
+    /// The first batch never waits.
+    opening: bool,
+    /// When the stream last said that it reads.
+    renewed: Option<Secs>,
     /// Documents that did not fit into the last batch, with their places.
     ready: VecDeque<(Bytes, Object)>,
     token: Option<Object>,
     ended: bool,
 }
 
+/// What a step has left to do.
+struct Rest {
+    ears: Ears,
+    death: Option<lapsedb_record::Millis>,
+    caught_up: bool,
+}
+
 impl Changes {
-    pub(crate) const fn new(namespace: Namespace, scope: Scope, options: Options) -> Changes {
+    pub(crate) const fn new(
+        namespace: Namespace,
+        options: Options,
+        runner: Runner,
+        after: EventPlace,
+        not_before: u64,
+    ) -> Changes {
         Changes {
             namespace,
-            scope,
             options,
-            images: false,
-            watched: Vec::new(),
-            after: EventPlace { lsn: 0, index: 0 },
-            not_before: 0,
-            fresh: false,
-            runner: None,
+            runner,
+            after,
+            ahead: Ahead::behind(after),
+            not_before,
+            opening: true,
+            renewed: None,
             ready: VecDeque::new(),
             token: None,
             ended: false,
@@ -96,47 +89,47 @@ impl Changes {
 
     /// Fills a batch: what has happened, or after a while nothing. True when the stream has ended.
     pub(crate) async fn next(&mut self, work: &Work, room: &mut Room) -> Result<bool> {
-        self.options.images = self.images;
-        let deadline = match std::mem::take(&mut self.fresh) {
-            true => Clock::monotonic(),
-            false => Clock::monotonic() + work.limit().unwrap_or(Duration::from_millis(AWAIT_MS)),
+        let wait = match std::mem::take(&mut self.opening) {
+            true => Duration::ZERO,
+            false => work.limit().unwrap_or(Duration::from_millis(AWAIT_MS)),
         };
+        let verb = if wait.is_zero() {
+            "aggregation"
+        } else {
+            "getMore"
+        };
+        self.fill(work, room, wait)
+            .await
+            .map_err(|fault| during(fault, verb))
+    }
+
+    async fn fill(&mut self, work: &Work, room: &mut Room, wait: Duration) -> Result<bool> {
+        let deadline = Clock::monotonic() + wait;
         loop {
-            if self.hand_out(room) {
-                return Ok(self.ended && self.ready.is_empty());
-            }
-            if self.ended {
-                return Ok(true);
-            }
-            let listener = match self.watched.as_slice() {
-                [one] => Some(work.ctx.service().store().listen(one.cid)),
-                _ => None,
-            };
-            let before = self.after;
-            self.step(work).await?;
             if self.hand_out(room) || self.ended {
                 return Ok(self.ended && self.ready.is_empty());
             }
-            if self.after == before || self.watched.is_empty() {
-                if Clock::monotonic() >= deadline {
-                    return Ok(false);
-                }
-                wait(listener, deadline).await;
-            } else if Clock::monotonic() >= deadline {
+            let mut rest = self.step(work).await?;
+            if self.hand_out(room) || self.ended {
+                return Ok(self.ended && self.ready.is_empty());
+            }
+            // A step that found events, of which the stages let none through, goes on at once.
+            if Clock::monotonic() >= deadline {
                 return Ok(false);
+            }
+            if rest.caught_up {
+                let clock = work.ctx.service().clock();
+                rest.ears.wait(clock, rest.death, deadline).await;
             }
         }
     }
 
     /// Gives what is ready; says whether there was any.
     fn hand_out(&mut self, room: &mut Room) -> bool {
-        let mut any = false;
+        let any = !self.ready.is_empty();
         while let Some((document, token)) = self.ready.pop_front() {
             match room.take(document) {
-                Ok(()) => {
-                    self.token = Some(token);
-                    any = true;
-                }
+                Ok(()) => self.token = Some(token),
                 Err(document) => {
                     self.ready.push_front((document, token));
                     return true;
@@ -147,77 +140,139 @@ impl Changes {
     }
 
     /// Reads the next events.
-    async fn step(&mut self, work: &Work) -> Result<()> {
+    async fn step(&mut self, work: &Work) -> Result<Rest> {
+        self.renew(work).await?;
         let store = work.ctx.service().store();
-        for one in &self.watched {
-            store.tell_expiries(one.cid, STEP_ENTRIES).await?;
-        }
+        let scope = self.options.scope;
         let view = work.ctx.view().await?;
-        let current = watched(&view, &self.namespace, &self.scope);
-        self.join(work, &view, &current).await?;
-        let catalog = view.catalog();
-        let there: Vec<&Collection> = self
-            .watched
-            .iter()
-            .filter_map(|one| {
-                catalog
-                    .collection_numbered(one.cid)
-                    .map(std::convert::AsRef::as_ref)
-            })
-            .collect();
-        let range = ItemRange::Everything;
-        let sources: Vec<Source<'_>> = there
-            .iter()
-            .map(|collection| Source {
-                collection,
-                range: &range,
-            })
-            .collect();
+        self.ahead.look(store, &view).await?;
+        let lanes = self.ahead.lanes(&view, scope, &self.namespace);
+        let ears = Ears::new(store, &lanes.collections, scope == Scope::Collection);
+        for collection in &lanes.collections {
+            if view.expiries_due(collection).await? {
+                store.tell_expiries(collection.cid, STEP_ENTRIES).await?;
+            }
+        }
+        drop(view);
+        // The ears were open before this view, so nothing that it does not have goes unheard.
+        let view = work.ctx.view().await?;
+        self.ahead.look(store, &view).await?;
+        let lanes = self.ahead.lanes(&view, scope, &self.namespace);
+        let caught_up = self.read(work, &view, &lanes).await?;
+        let death = match caught_up && self.ready.is_empty() {
+            true => next_death(&view, &lanes.collections).await?,
+            false => None,
+        };
+        Ok(Rest {
+            ears,
+            death,
+            caught_up,
+        })
+    }
+
+    /// Reads what a view has; says whether that was all.
+    async fn read(&mut self, work: &Work, view: &View, lanes: &Lanes) -> Result<bool> {
         let limits = ChangeLimits {
             items_max: STEP_EVENTS,
             bytes_max: STEP_BYTES,
             entries_max: STEP_ENTRIES,
         };
+        let everything = ItemRange::Everything;
+        let sources = lanes.sources(&everything);
+        if view.catalog_log_forgotten(self.after).await? {
+            return Err(history_lost());
+        }
         let page = match view.events(&sources, self.after, limits).await? {
-            Events::Forgotten => {
-                return Err(Fault::new(
-                    HISTORY_LOST,
-                    "Resume of change stream was not possible, as the resume point may no longer be in the history.",
-                ));
-            }
+            Events::Forgotten => return Err(history_lost()),
             Events::Page(page) => page,
         };
         for one in &page.events {
-            if one.committed.0 < self.not_before {
-                continue;
+            self.pass_until(one.place).await?;
+            if self.ended {
+                return Ok(true);
             }
-            let told = told(&view, one, (&self.watched, &self.namespace), &self.options).await?;
-            self.push(told).await?;
+            if !is_before(stamp(one), self.not_before) {
+                self.tell(work, view, lanes, one).await?;
+            }
         }
+        self.pass_until(page.next).await?;
         self.after = page.next;
-        self.token = Some(token::write(self.after, false));
-        if page.caught_up {
-            self.follow(&view, current).await?;
+        if self.ready.is_empty() {
+            self.token = Some(token::write(self.after, false));
+        }
+        Ok(page.caught_up)
+    }
+
+    /// Passes the changes of collections up to a place.
+    async fn pass_until(&mut self, place: EventPlace) -> Result<()> {
+        while !self.ended && self.ahead.next_place().is_some_and(|next| next < place) {
+            let Some(event) = self.ahead.pass() else {
+                break;
+            };
+            let stamp = stamp_of(event.committed.0, event.place.lsn);
+            if !is_before(stamp, self.not_before) {
+                self.tell_structure(&event).await?;
+            }
         }
         Ok(())
+    }
+
+    async fn tell_structure(&mut self, event: &CatalogEvent) -> Result<()> {
+        let whole = (self.options.scope, &self.namespace);
+        let made = structure(event, whole, &self.options);
+        if let Some(told) = made.told {
+            self.push(told).await?;
+        }
+        if made.ends {
+            self.end(invalidate(event)).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the stream with its last event.
+    pub(crate) async fn end(&mut self, last: Object) -> Result<()> {
+        self.push(last).await?;
+        self.ended = true;
+        Ok(())
+    }
+
+    async fn tell(&mut self, work: &Work, view: &View, lanes: &Lanes, one: &Event) -> Result<()> {
+        let cid = one.key.collection();
+        let Some(about) = self.ahead.about(view, lanes, cid) else {
+            return Ok(());
+        };
+        let mut current = None;
+        if self.options.full == Full::UpdateLookup {
+            let fresh = work.ctx.view().await?;
+            current = match fresh.catalog().collection_numbered(cid) {
+                Some(collection) => match fresh.get(collection, &one.key).await? {
+                    Some(live) => Some(lapsedb_value::bson::read_document(live.body())?),
+                    None => None,
+                },
+                None => None,
+            };
+        }
+        let told = Told {
+            namespace: &about.namespace,
+            uuid: about.uuid.filter(|_| self.options.expanded),
+            images: about.images,
+            current: Some(current),
+        };
+        let made = event(one, &self.options, told)?;
+        self.push(made).await
     }
 
     /// Takes a document through the stages.
     async fn push(&mut self, told: Object) -> Result<()> {
         let token = told.get(ID).cloned().unwrap_or_default();
-        let Some(runner) = &mut self.runner else {
-            return Ok(());
-        };
-        runner.push(vec![told], &NoForeign).await.map_err(running)?;
-        while let Some(made) = runner.take() {
-            let kept = made
-                .get(ID)
-                .is_some_and(|id| lapsedb_value::order::identical_bson(id, &token));
+        self.runner
+            .push(vec![told], &NoForeign)
+            .await
+            .map_err(|error| Fault::new(error.code, error.message))?;
+        while let Some(made) = self.runner.take() {
+            let kept = made.get(ID).is_some_and(|id| identical_bson(id, &token));
             if !kept {
-                return Err(Fault::new(
-                    FATAL,
-                    "Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that point. Only transformations that retain the unmodified _id field are allowed.",
-                ));
+                return Err(altered(&token, &made));
             }
             let place = token.as_object().cloned().unwrap_or_default();
             self.ready.push_back((encoded(&made), place));
@@ -225,108 +280,65 @@ impl Changes {
         Ok(())
     }
 
-    /// Notices collections that are gone.
-    async fn follow(&mut self, view: &View, current: Vec<Watched>) -> Result<()> {
-        let known = |all: &[Watched], cid: CollectionId| all.iter().any(|one| one.cid == cid);
-        let gone: Vec<_> = self
-            .watched
-            .iter()
-            .filter(|one| !known(&current, one.cid))
-            .cloned()
-            .collect();
-        let now = view.now().secs().0 << 32 | (view.lsn() & 0xFFFF_FFFF);
-        let place = EventPlace::end_of(view.lsn());
-        for one in &gone {
-            self.push(ending("drop", place, now, Some(&one.namespace)))
-                .await?;
-        }
-        let over = match self.scope {
-            Scope::Collection => !gone.is_empty(),
-            Scope::Database => !gone.is_empty() && current.is_empty(),
-            Scope::Everything => false,
-        };
-        if over {
-            if self.scope == Scope::Database {
-                let mut told = ending("dropDatabase", place, now, None);
-                let mut ns = Object::with_capacity(1);
-                ns.push("db", self.namespace.database.as_str());
-                told.push("ns", Value::Object(ns));
-                self.push(told).await?;
+    /// Says now and then that somebody still reads, so that what is read is kept.
+    async fn renew(&mut self, work: &Work) -> Result<()> {
+        let service = work.ctx.service();
+        let now = service.clock().now().secs();
+        let part = Secs(service.config().change_retention.0 / RENEW_PARTS);
+        match self.renewed {
+            Some(then) if then.plus(part) > now => Ok(()),
+            // It has just begun.
+            None => {
+                self.renewed = Some(now);
+                Ok(())
             }
-            self.push(ending("invalidate", place, now, None)).await?;
-            self.ended = true;
-        }
-        self.watched.retain(|one| known(&current, one.cid));
-        Ok(())
-    }
-
-    /// Begins to follow collections that are new. They have kept their versions since they were made, because somebody
-    /// watches; those that have not do so from now on.
-    async fn join(&mut self, work: &Work, view: &View, current: &[Watched]) -> Result<()> {
-        if self.scope == Scope::Collection && !self.watched.is_empty() {
-            return Ok(());
-        }
-        for one in current {
-            if self.watched.iter().any(|known| known.cid == one.cid) {
-                continue;
-            }
-            let collection = view.catalog().collection_numbered(one.cid);
-            if collection.is_some_and(|collection| collection.history.kept) {
-                self.watched.push(one.clone());
-            } else {
-                work.ctx.service().store().keep_versions(one.cid).await?;
+            Some(_) => {
+                self.renewed = Some(now);
+                keep_all(work, &self.namespace, self.options.scope).await
             }
         }
-        Ok(())
     }
 }
 
-/// Has the versions of all that is followed be kept.
-pub(crate) async fn keep_all(work: &Work, namespace: &Namespace, scope: Scope) -> Result<()> {
-    let service = work.ctx.service();
-    service.documents_state().watch(namespace, scope);
-    let view = work.ctx.view().await?;
-    for one in watched(&view, namespace, &scope) {
-        service.store().keep_versions(one.cid).await?;
-        service.store().tell_expiries(one.cid, u64::MAX).await?;
-    }
-    Ok(())
+/// Whether a time stamp lies before another. Within a second, the ends of lsns may begin anew.
+fn is_before(stamp: u64, other: u64) -> bool {
+    let (second, other_second) = (stamp >> 32, other >> 32);
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+    let ahead = (other as u32).wrapping_sub(stamp as u32);
+    second < other_second || (second == other_second && ahead != 0 && ahead < 1 << 31)
 }
 
-/// One event as a document.
-async fn told(
-    view: &View,
-    one: &Event,
-    (watched, namespace): (&[Watched], &Namespace),
-    options: &Options,
-) -> Result<Object> {
-    let cid = one.key.collection();
-    let namespace = watched
-        .iter()
-        .find(|watched| watched.cid == cid)
-        .map_or(namespace, |watched| &watched.namespace);
-    let mut current = None;
-    if options.full == Full::UpdateLookup
-        && let Some(collection) = view.catalog().collection_numbered(cid)
-    {
-        let live = view.get(collection, &one.key).await?;
-        current = Some(match live {
-            Some(live) => Some(lapsedb_value::bson::read_document(live.body())?),
-            None => None,
-        });
-    }
-    event(one, namespace, options, current)
-}
-
-/// Waits until something may have happened.
-async fn wait(listener: Option<lapsedb_store::Listener>, deadline: Instant) {
-    let left = deadline.saturating_duration_since(Clock::monotonic());
-    match listener {
-        Some(mut listener) => {
-            // Expiries are told once a second, and drops are not told at all: look again now and then.
-            let step = left.min(Duration::from_millis(10 * LOOK_AGAIN_MS));
-            let _ = tokio::time::timeout(step, listener.changed()).await;
+/// The answer to stages that took the token away.
+fn altered(token: &Value, made: &Object) -> Fault {
+    let only = |id: Option<&Value>| {
+        let mut object = Object::with_capacity(1);
+        if let Some(id) = id {
+            object.push(ID, id.clone());
         }
-        None => tokio::time::sleep(left.min(Duration::from_millis(LOOK_AGAIN_MS))).await,
+        shell::text(&Value::Object(object))
+    };
+    not_resumable(
+        FATAL,
+        &format!(
+            "Encountered an event whose _id field, which contains the resume token, was modified by the pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that point. Only transformations that retain the unmodified _id field are allowed. Expected: {} but found: {}",
+            only(Some(token)),
+            only(made.get(ID)),
+        ),
+    )
+}
+
+/// A failure as clients know it from a cursor at work.
+fn during(fault: Fault, verb: &str) -> Fault {
+    let begin = match verb {
+        "getMore" => "Executor error during getMore",
+        _ => "PlanExecutor error during aggregation",
+    };
+    match fault {
+        Fault::Said {
+            code,
+            message,
+            info,
+        } => Fault::with(code, format!("{begin} :: caused by :: {message}"), info),
+        Fault::Other(error) => Fault::Other(error),
     }
 }

@@ -3,13 +3,20 @@
 use lapsedb_store::EventPlace;
 use lapsedb_value::{Object, Value};
 
-use crate::documents::fault::{Fault, Result};
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::shell;
 
 /// Code of a token that is none of ours.
 const INVALID_RESUME_TOKEN: i32 = 260;
+/// Code of a token without its text.
+const NO_DATA: i32 = 40_647;
+/// Code of a token whose text is empty.
+const EMPTY: i32 = 40_649;
 /// What a token of an ended stream begins with.
 const ENDED: &str = "FF";
 const GOING: &str = "82";
+/// How long the text is.
+const DIGITS: usize = 22;
 
 /// The token of a place.
 pub(crate) fn write(place: EventPlace, ended: bool) -> Object {
@@ -26,19 +33,36 @@ pub(crate) fn write(place: EventPlace, ended: bool) -> Object {
 ///
 /// # Errors
 /// When it is none of ours.
-pub(crate) fn read(token: &Value) -> Result<(EventPlace, bool)> {
+pub(crate) fn read(token: &Object) -> Result<(EventPlace, bool)> {
     let bad = || {
         Fault::new(
             INVALID_RESUME_TOKEN,
             "The resume token is not one that this server has given",
         )
     };
-    let data = token.get("_data").as_str().ok_or_else(bad)?;
+    let Some(data) = token.get("_data").and_then(Value::as_str) else {
+        return Err(Fault::new(
+            NO_DATA,
+            format!(
+                "Bad resume token: _data of missing or of wrong type. Expected string, got {}",
+                shell::text(&Value::Object(token.clone()))
+            ),
+        ));
+    };
+    if data.is_empty() {
+        return Err(Fault::new(EMPTY, "invalid empty resume token"));
+    }
+    if data.len() % 2 != 0 || !data.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Fault::new(
+            code::FAILED_TO_PARSE,
+            "resume token string was not a valid hex string",
+        ));
+    }
     let number = |range: std::ops::Range<usize>| {
         let digits = data.get(range).ok_or_else(bad)?;
         u64::from_str_radix(digits, 16).map_err(|_| bad())
     };
-    if data.len() != 22 {
+    if data.len() != DIGITS {
         return Err(bad());
     }
     let ended = match data.get(..2) {
@@ -69,14 +93,24 @@ mod tests {
             EventPlace { lsn: 77, index: 3 },
         ] {
             for ended in [false, true] {
-                let token = Value::Object(write(place, ended));
-                assert_eq!(read(&token).unwrap(), (place, ended));
+                assert_eq!(read(&write(place, ended)).unwrap(), (place, ended));
             }
         }
-        let mut other = Object::new();
-        other.push("_data", "82nonsense");
-        assert_eq!(read(&Value::Object(other)).unwrap_err().code(), Some(260));
-        assert_eq!(read(&Value::Null).unwrap_err().code(), Some(260));
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        for (data, code) in [
+            ("82nonsense", 9),
+            ("", 40_649),
+            ("8200", 260),
+            ("7700000000000000000000", 260),
+        ] {
+            let mut token = Object::new();
+            token.push("_data", data);
+            assert_eq!(read(&token).unwrap_err().code(), Some(code), "{data}");
+        }
+        assert_eq!(read(&Object::new()).unwrap_err().code(), Some(40_647));
     }
 
     #[test]

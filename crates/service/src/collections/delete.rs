@@ -4,6 +4,7 @@ use lapsedb_store::MetaChange;
 use lapsedb_store::keys::{self, MetaKind};
 
 use crate::attempts::Attempts;
+use crate::changes::last_words;
 use crate::ctx::{Ctx, find_collection, find_database};
 use crate::error::{Error, Result};
 use crate::reply::{Conditions, Owner, Reply};
@@ -21,6 +22,9 @@ pub async fn delete(ctx: &Ctx, (db, coll): (&str, &str), conditions: &Conditions
         let collection = find_collection(&view, &database, coll).ok_or_else(Error::not_found)?;
         conditions.allow_change(collection.lsn)?;
         let mut change = MetaChange::default();
+        if !last_words(ctx, &view, &collection, &mut change).await? {
+            continue;
+        }
         let offer = view
             .catalog()
             .offer_of(database.number, Some(collection.cid));

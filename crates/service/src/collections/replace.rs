@@ -94,6 +94,7 @@ fn replaced(
         kept: old.history.kept || policy_retention(&definition.document).is_some(),
         eras: old.history.eras.clone(),
         shown: None,
+        retention: old.history.retention,
     };
     if setting != policy.setting {
         policy = policy.changed(setting, view.now());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lapsedb_record::Clock;
 use lapsedb_store::Listener;
 
-use crate::cursors::{Batch, Cursor, Room};
+use crate::cursors::{Batch, Cursor, Feed, Room};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::find_collection;
 use crate::documents::{Look, Namespace, Work};
@@ -43,6 +43,9 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
         ));
     };
     check(work, &cursor, namespace, more)?;
+    if let Feed::Changes(_) = &cursor.feed {
+        return changes(work, &mut cursor, more).await;
+    }
     work.read_as(cursor.kept.clone());
     let base = cursor.feed.base().unwrap_or(namespace).clone();
     let mut room = Room::new(more.batch_size);
@@ -85,6 +88,26 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
         documents: room.into_documents(),
         resume_token: cursor.feed.resume_token(),
         read_at: work.read_stamp(),
+    })
+}
+
+/// The next batch of a stream. It waits by itself, and holds no view meanwhile.
+async fn changes(work: &Work, cursor: &mut Cursor, more: &GetMore) -> Result<Batch> {
+    let cursors = &work.ctx.service().documents_state().cursors;
+    let mut room = Room::new(more.batch_size);
+    let next = match &mut cursor.feed {
+        Feed::Changes(changes) => changes.next(work, &mut room).await,
+        Feed::Query(_) | Feed::Held(_) | Feed::Piped(_) => Ok(true),
+    };
+    if !matches!(next, Ok(false)) {
+        cursors.remove(more.cursor);
+    }
+    Ok(Batch {
+        cursor: if next? { 0 } else { more.cursor },
+        namespace: cursor.namespace.clone(),
+        documents: room.into_documents(),
+        resume_token: cursor.feed.resume_token(),
+        read_at: None,
     })
 }
 

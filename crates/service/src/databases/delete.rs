@@ -22,6 +22,7 @@ pub async fn delete(ctx: &Ctx, id: &str, conditions: &Conditions) -> Result<Repl
         conditions.allow_change(database.lsn)?;
         let catalog = view.catalog();
         let mut change = MetaChange::default();
+        change.drop_database(&database.id);
         for collection in catalog.collections(database.number) {
             change.drop_collection(collection.cid);
         }

@@ -4,6 +4,7 @@ use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::{MetaChange, View};
 
 use crate::attempts::Attempts;
+use crate::changes::last_words;
 use crate::ctx::Ctx;
 use crate::documents::fault::Result;
 use crate::documents::indexes::names;
@@ -44,6 +45,9 @@ pub async fn drop_collection(work: &mut Work, namespace: &Namespace) -> Result<D
             }
         };
         let mut change = MetaChange::default();
+        if !last_words(ctx, &view, &collection, &mut change).await? {
+            continue;
+        }
         let catalog = view.catalog();
         if let Some(offer) = catalog.offer_of(collection.database, Some(collection.cid)) {
             change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
@@ -117,11 +121,17 @@ pub async fn drop_database(work: &mut Work, name: &str) -> Result<bool> {
         }
         let mut change = MetaChange::default();
         change.delete_prefix(keys::meta_owned(MetaKind::View, u64::from(database.number)));
+        change.drop_database(name);
+        let mut told = true;
         for collection in &own {
+            told &= last_words(ctx, &view, collection, &mut change).await?;
             if let Some(offer) = catalog.offer_of(database.number, Some(collection.cid)) {
                 change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
             }
             change.drop_collection(collection.cid);
+        }
+        if !told {
+            continue;
         }
         if own.len() == all.len() {
             if let Some(offer) = catalog.offer_of(database.number, None) {

@@ -161,7 +161,7 @@ async fn attempt(
             let update = change.plan(work, namespace).await?.update;
             let updated = update.apply(&document, position)?;
             if updated.modified {
-                replace(writing, &document, updated.document.clone()).await?;
+                replace(writing, &document, updated.clone()).await?;
             }
             Ok(Modified {
                 value: Some(if asked.new {

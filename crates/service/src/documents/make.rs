@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use lapsedb_record::{Policy, Setting};
+use lapsedb_record::{Policy, Secs, Setting};
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::CHILD_OF_DATABASE_MAX;
-use lapsedb_store::{Collection, CollectionId, History, MetaChange, NamedIndexes, View};
+use lapsedb_store::{Collection, CollectionId, History, MetaChange, NamedIndexes, View, Watched};
 use lapsedb_value::{Object, Value};
 
 use crate::attempts::{Attempts, Numbers};
@@ -36,29 +36,42 @@ pub async fn make(ctx: &Ctx, namespace: &Namespace, options: &Object) -> Result<
         if find_collection(&view, namespace).is_some() {
             return Ok(false);
         }
-        let watched = ctx.service().documents_state().is_watched(namespace);
-        let change = plan(&view, namespace, options, watched)?;
+        let change = plan(&view, namespace, options)?;
         if attempts.commit(ctx, &view, change).await?.is_some() {
             return Ok(true);
         }
     }
 }
 
-fn plan(view: &View, namespace: &Namespace, options: &Object, watched: bool) -> Result<MetaChange> {
+fn plan(view: &View, namespace: &Namespace, options: &Object) -> Result<MetaChange> {
     let mut change = MetaChange::default();
     let mut places = Places::of(view)?;
     let (database, cid) = places.next(&mut change, namespace)?;
-    let body = body(namespace, options, watched, (database, cid))?;
+    let retention = kept_for(view, namespace, cid, &mut change);
+    let body = body(namespace, options, retention, (database, cid))?;
     change.put(keys::meta_numbered(MetaKind::Collection, cid.0), body);
     places.numbers.write(&mut change);
     Ok(change)
+}
+
+/// How long the changes of a new collection are kept, if somebody watches: who does wants every change, the first included.
+fn kept_for(
+    view: &View,
+    namespace: &Namespace,
+    cid: CollectionId,
+    change: &mut MetaChange,
+) -> Option<Secs> {
+    let watched = Watched::Collection(&namespace.database, &namespace.collection);
+    let retention = view.catalog().watch_retention(watched)?;
+    change.keep_from_start(cid, view.now().secs());
+    Some(retention)
 }
 
 /// What the record of a new collection says.
 fn body(
     namespace: &Namespace,
     options: &Object,
-    watched: bool,
+    retention: Option<Secs>,
     (database, cid): (u32, CollectionId),
 ) -> Result<Object> {
     let document = definition(&namespace.collection)?;
@@ -67,7 +80,8 @@ fn body(
         database,
         id: &namespace.collection,
         history: History {
-            kept: watched,
+            kept: retention.is_some(),
+            retention,
             ..History::of_new(&document)
         },
         document,
@@ -142,7 +156,7 @@ pub(crate) async fn make_in(
     // Its real number is known at the commit; until then one from the far end keeps it apart from all others.
     let behind = u32::try_from(transaction.all_made().len()).unwrap_or(0);
     let place = (u32::MAX, CollectionId(u32::MAX - behind));
-    let body = body(namespace, options, false, place)?;
+    let body = body(namespace, options, None, place)?;
     let collection = Arc::new(ctx.service().store().unmade(body)?);
     transaction.make(namespace, Arc::clone(&collection));
     Ok(collection)
@@ -172,11 +186,13 @@ pub(crate) fn plan_made(
         }
         not_foreign(view, namespace)?;
         let (database, cid) = places.next(&mut change, namespace)?;
+        let retention = kept_for(view, namespace, cid, &mut change);
         let body = CollectionBody {
             cid,
             database,
             history: History {
-                kept: ctx.service().documents_state().is_watched(namespace),
+                kept: retention.is_some(),
+                retention,
                 ..own.history.clone()
             },
             ..own.body()

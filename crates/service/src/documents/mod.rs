@@ -15,7 +15,7 @@ mod find;
 mod find_and_modify;
 pub(crate) mod foreign;
 pub mod id;
-mod indexes;
+pub(crate) mod indexes;
 mod insert;
 pub(crate) mod kept;
 pub(crate) mod language;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lapsedb_mql::filter::Options;
 use lapsedb_mql::stages::{Merge, Out, Pipeline, WhenMatched, WhenNotMatched};
+use lapsedb_mql::update::{Described, Updated};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::drop::drop_collection;
@@ -134,10 +135,14 @@ async fn one(
             )),
         };
     };
-    let new = match &plan.when_matched {
+    let mut described = Described::Difference;
+    let document = match &plan.when_matched {
         WhenMatched::KeepExisting => return Ok(()),
         WhenMatched::Fail => return writing.insert(document).await,
-        WhenMatched::Replace => with_id(document, &old),
+        WhenMatched::Replace => {
+            described = Described::Whole;
+            with_id(document, &old)
+        }
         WhenMatched::Merge => {
             let mut merged = old.clone();
             for (name, value) in document {
@@ -153,11 +158,16 @@ async fn one(
     };
     if lapsedb_value::order::identical_bson(
         &Value::Object(old.clone()),
-        &Value::Object(new.clone()),
+        &Value::Object(document.clone()),
     ) {
         return Ok(());
     }
-    replace(writing, &old, new).await
+    let updated = Updated {
+        document,
+        modified: true,
+        described,
+    };
+    replace(writing, &old, updated).await
 }
 
 /// The document in the target that is the same by the fields that tell.

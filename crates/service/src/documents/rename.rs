@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use lapsedb_record::Secs;
 use lapsedb_store::keys::{self, MetaKind};
-use lapsedb_store::{Collection, History, MetaChange, View};
+use lapsedb_store::{Collection, History, MetaChange, View, Watched};
 use lapsedb_value::{Object, Value};
 
 use crate::attempts::Attempts;
+use crate::changes::last_words;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::make::make;
@@ -41,18 +43,7 @@ pub async fn rename(
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
-        if find_view(&view, from).is_some() {
-            return Err(Fault::new(
-                code::COMMAND_NOT_SUPPORTED_ON_VIEW,
-                format!("cannot rename view: {from}"),
-            ));
-        }
-        if find_view(&view, to).is_some() {
-            return Err(Fault::new(
-                code::NAMESPACE_EXISTS,
-                format!("a view already exists with that name: {to}"),
-            ));
-        }
+        no_views(&view, from, to)?;
         not_foreign(&view, to)?;
         let Some(collection) = find_collection(&view, from) else {
             return Err(Fault::new(
@@ -68,6 +59,9 @@ pub async fn rename(
                     "target namespace exists",
                 ));
             }
+            if !last_words(ctx, &view, &target, &mut change).await? {
+                continue;
+            }
             forget(&view, &target, &mut change);
         }
         let mut body = collection.body();
@@ -77,12 +71,50 @@ pub async fn rename(
             shown: None,
             ..body.history
         };
+        // Who watches the new name wants what happens under it from now on.
+        if let Some(retention) = begin_to_keep(&view, to, &collection, &mut change).await? {
+            body.history.kept = true;
+            body.history.retention = Some(retention);
+        }
         let key = keys::meta_numbered(MetaKind::Collection, collection.cid.0);
         change.put(key, body.into_object());
         if attempts.commit(ctx, &view, change).await?.is_some() {
             return Ok(());
         }
     }
+}
+
+/// Refuses to rename a view, and to take the name of one.
+fn no_views(view: &View, from: &Namespace, to: &Namespace) -> Result<()> {
+    if find_view(view, from).is_some() {
+        return Err(Fault::new(
+            code::COMMAND_NOT_SUPPORTED_ON_VIEW,
+            format!("cannot rename view: {from}"),
+        ));
+    }
+    if find_view(view, to).is_some() {
+        return Err(Fault::new(
+            code::NAMESPACE_EXISTS,
+            format!("a view already exists with that name: {to}"),
+        ));
+    }
+    Ok(())
+}
+
+/// How long the changes of a collection are kept from now on, if somebody watches its new name and they were not kept.
+async fn begin_to_keep(
+    view: &View,
+    to: &Namespace,
+    collection: &Collection,
+    change: &mut MetaChange,
+) -> Result<Option<Secs>> {
+    let watched = Watched::Collection(&to.database, &to.collection);
+    let retention = view.catalog().watch_retention(watched);
+    let retention = retention.filter(|_| !collection.history.kept);
+    if retention.is_some() {
+        change.begin_versions(view, collection).await?;
+    }
+    Ok(retention)
 }
 
 fn forget(view: &View, target: &Arc<Collection>, change: &mut MetaChange) {

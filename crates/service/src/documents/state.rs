@@ -1,15 +1,12 @@
 //! What the verbs on documents keep in memory: cursors, and how far time stamps have come.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_mql::expressions::Env;
 use lapsedb_record::Millis;
 
-use crate::changes::Scope;
 use crate::cursors::Cursors;
 use crate::documents::dateless::Dateless;
-use crate::documents::namespace::Namespace;
 use crate::documents::ttl_monitor::TtlMonitor;
 use crate::sessions::{Sessions, Snapshots};
 
@@ -23,8 +20,6 @@ pub struct State {
     pub(crate) dateless: Dateless,
     /// States of the store that clients read more than once.
     pub(crate) snapshots: Snapshots,
-    /// Databases and collections that keep their versions from the start, because somebody watches; the empty name means all.
-    watched: parking_lot::Mutex<HashSet<String>>,
     newest: AtomicU64,
     /// What clients say of purging.
     pub ttl_monitor: TtlMonitor,
@@ -41,7 +36,6 @@ impl Default for State {
             dateless: Dateless::default(),
             ttl_monitor: TtlMonitor::default(),
             snapshots: Snapshots::default(),
-            watched: parking_lot::Mutex::default(),
             newest: AtomicU64::default(),
             random: Env::new(0, seed),
         }
@@ -64,23 +58,6 @@ impl State {
     pub fn stamp(&self, now: Millis) -> u64 {
         let lsn = self.newest.load(Ordering::Relaxed);
         now.secs().0 << 32 | (lsn & 0xFFFF_FFFF)
-    }
-
-    /// Somebody watches a collection, a database, or all of them.
-    pub(crate) fn watch(&self, namespace: &Namespace, scope: Scope) {
-        let name = match scope {
-            Scope::Collection => namespace.to_string(),
-            Scope::Database => namespace.database.clone(),
-            Scope::Everything => String::new(),
-        };
-        self.watched.lock().insert(name);
-    }
-
-    /// Whether somebody watches a collection, or all of its database.
-    pub(crate) fn is_watched(&self, namespace: &Namespace) -> bool {
-        let watched = self.watched.lock();
-        let name = namespace.to_string();
-        watched.contains(&namespace.database) || watched.contains(&name) || watched.contains("")
     }
 
     /// How long a transaction may last, in seconds.

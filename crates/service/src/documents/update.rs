@@ -1,6 +1,6 @@
 //! Updates documents.
 
-use lapsedb_mql::update::Update;
+use lapsedb_mql::update::{Update, Updated};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::WRITES_MAX;
@@ -253,13 +253,18 @@ async fn one_document(
 ) -> Result<bool> {
     let updated = plan.update.apply(document, found)?;
     if updated.modified {
-        replace(writing, document, updated.document).await?;
+        replace(writing, document, updated.clone()).await?;
     }
     Ok(updated.modified)
 }
 
 /// Puts a changed document in the place of the old one.
-pub(crate) async fn replace(writing: &mut Writing<'_>, old: &Object, new: Object) -> Result<()> {
+pub(crate) async fn replace(
+    writing: &mut Writing<'_>,
+    old: &Object,
+    updated: Updated,
+) -> Result<()> {
+    let new = updated.document;
     let own = DocumentId::of_document(old);
     if DocumentId::of_document(&new) != own {
         let shown = crate::documents::shell::text(new.get(ID).unwrap_or(&Value::Null));
@@ -273,7 +278,7 @@ pub(crate) async fn replace(writing: &mut Writing<'_>, old: &Object, new: Object
     id::check(new.get(ID).unwrap_or(&Value::Null))?;
     prepare::check(&new)?;
     writing.check(Some(old), &new)?;
-    writing.replace(&own, new).await
+    writing.replace(&own, new, updated.described).await
 }
 
 /// What a session remembers of a statement.

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use lapsedb_mql::update::Described;
 use lapsedb_record::{Clock, ItemTtl, Mark};
 use lapsedb_store::{
     Collection, Duplicate, ItemKey, Refused, StoreError, Txn, Unindexable, View, Written,
 };
 use lapsedb_value::{Object, Value};
 
+use crate::changes::note::{self, Origin};
 use crate::charge;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
@@ -122,10 +124,32 @@ impl<'a> Writing<'a> {
         let key = change.id.key(self.txn.collection());
         match &change.document {
             Some(document) => {
-                self.put((&change.id, &key), Arc::clone(document)).await?;
+                self.put((&change.id, &key), Arc::clone(document), &[])
+                    .await?;
             }
             None => {
                 self.txn.delete(&key, change.id.partition()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a transaction's steps again, one by one, so that each of them is told.
+    pub(crate) async fn retell(&mut self, overlay: &Overlay, origin: &Origin) -> Result<()> {
+        for (order, change) in overlay.steps() {
+            self.txn.step(*order);
+            let note = note::write(self.txn.collection(), &change.described, Some(origin));
+            match &change.document {
+                Some(document) => {
+                    let key = change.id.key(self.txn.collection());
+                    let own = (&change.id, &key);
+                    self.put(own, Arc::clone(document), &note).await?;
+                }
+                None => {
+                    let key = change.id.key(self.txn.collection());
+                    let partition = change.id.partition();
+                    self.txn.delete_noted(&key, partition, &note).await?;
+                }
             }
         }
         Ok(())
@@ -160,16 +184,24 @@ impl<'a> Writing<'a> {
             let fault = taken(self.namespace, &document);
             return Err(self.disputed(fault).await);
         }
-        let written = self.write((id, &key), document, true).await?;
+        let written = self
+            .write((id, &key), document, true, Described::Whole)
+            .await?;
         self.charge += charge::insert(written.bytes, written.terms);
         Ok(())
     }
 
     /// Writes a document in place of the one that is there.
-    pub(crate) async fn replace(&mut self, id: &DocumentId, document: Object) -> Result<()> {
+    pub(crate) async fn replace(
+        &mut self,
+        id: &DocumentId,
+        document: Object,
+        described: Described,
+    ) -> Result<()> {
         let key = id.key(self.txn.collection());
         let own = (id.clone(), &key);
-        let written = self.write(own, Arc::new(document), false).await?;
+        let document = Arc::new(document);
+        let written = self.write(own, document, false, described).await?;
         self.charge += charge::replace(written.bytes, written.terms);
         Ok(())
     }
@@ -190,9 +222,11 @@ impl<'a> Writing<'a> {
         (id, key): (DocumentId, &ItemKey),
         document: Arc<Object>,
         fresh: bool,
+        described: Described,
     ) -> Result<Written> {
         self.catch_up(&id).await?;
-        let written = match self.put((&id, key), Arc::clone(&document)).await {
+        let note = note::write(self.txn.collection(), &described, None);
+        let written = match self.put((&id, key), Arc::clone(&document), &note).await {
             Err(fault) if fault.code() == Some(code::DUPLICATE_KEY) => {
                 return Err(self.disputed(fault).await);
             }
@@ -202,6 +236,7 @@ impl<'a> Writing<'a> {
             id,
             document: Some(document),
             fresh,
+            described,
         });
         Ok(written)
     }
@@ -210,8 +245,10 @@ impl<'a> Writing<'a> {
         &mut self,
         (id, key): (&DocumentId, &ItemKey),
         document: Arc<Object>,
+        note: &[u8],
     ) -> Result<Written> {
-        let put = self.txn.put(key, id.partition(), Arc::clone(&document));
+        let copy = Arc::clone(&document);
+        let put = self.txn.put_noted(key, id.partition(), copy, note);
         match put.await? {
             Ok(written) => Ok(written),
             Err(refused) => Err(refusal(self.namespace, refused, &document)),
@@ -243,12 +280,14 @@ impl<'a> Writing<'a> {
     pub(crate) async fn delete(&mut self, id: &DocumentId, bytes: usize) -> Result<()> {
         self.catch_up(id).await?;
         let key = id.key(self.txn.collection());
-        self.txn.delete(&key, id.partition()).await?;
+        let note = note::write(self.txn.collection(), &Described::Whole, None);
+        self.txn.delete_noted(&key, id.partition(), &note).await?;
         self.charge += charge::delete(bytes);
         self.changes.push(Change {
             id: id.clone(),
             document: None,
             fresh: false,
+            described: Described::Whole,
         });
         Ok(())
     }

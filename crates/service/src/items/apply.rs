@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lapsedb_mql::update::Described;
 use lapsedb_record::Header;
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{Found, ItemKey, Refused, Txn};
 use lapsedb_value::{Object, Value, bson};
 
 use crate::access::Who;
+use crate::changes::note;
 use crate::charge;
 use crate::documents::Fault;
 use crate::documents::id::candidates;
@@ -132,7 +134,8 @@ async fn patch_item(
     };
     document.check_size()?;
     document.check_ttl(txn.collection())?;
-    put(txn, key, &partition, &document, Outcome::Ok).await
+    let described = Described::Difference;
+    put_as(txn, key, &partition, &document, (Outcome::Ok, described)).await
 }
 
 async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
@@ -141,7 +144,8 @@ async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<A
         partition,
         found,
     } = to_write(who, txn, op, id).await?;
-    txn.delete(&key, &partition).await?;
+    let note = note::write(txn.collection(), &Described::Whole, None);
+    txn.delete_noted(&key, &partition, &note).await?;
     Ok(Applied {
         charge: charge::delete(size(&found)),
         key,
@@ -214,12 +218,23 @@ async fn put(
     document: &Document,
     outcome: Outcome,
 ) -> Result<Applied> {
+    put_as(txn, key, partition, document, (outcome, Described::Whole)).await
+}
+
+async fn put_as(
+    txn: &mut Txn<'_>,
+    key: ItemKey,
+    partition: &PartitionKey,
+    document: &Document,
+    (outcome, described): (Outcome, Described),
+) -> Result<Applied> {
+    let note = note::write(txn.collection(), &described, None);
     let object = match other_door::is_foreign(txn.collection()) {
         true => Arc::new(other_door::taken(&document.object)?.1),
         false => Arc::clone(&document.object),
     };
     check_rules(txn, &key, partition, &object).await?;
-    match txn.put(&key, partition, object).await? {
+    match txn.put_noted(&key, partition, object, &note).await? {
         Ok(written) => {
             let charge = match outcome {
                 Outcome::Created => charge::insert(written.bytes, written.terms),

@@ -126,10 +126,7 @@ async fn follow(
     }
     let mut slower = 0;
     loop {
-        let source = Source {
-            collection: &scope.collection,
-            range,
-        };
+        let source = Source::Items(&scope.collection, range);
         let page = match scope.view.events(&[source], after, limits).await? {
             Events::Forgotten => return Err(forgotten(&scope, lsn)),
             Events::Page(page) => page,

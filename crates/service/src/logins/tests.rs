@@ -16,6 +16,8 @@ async fn open(place: Place) -> Ctx {
         accept_clock: false,
         purge: false,
         purge_grace: 0,
+        change_retention: lapsedb_record::Secs(604_800),
+        keep_changes: false,
         master_key: b"key".to_vec(),
     });
     Ctx::new(Arc::clone(&service.await.unwrap()), Who::Master)

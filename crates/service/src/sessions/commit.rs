@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lapsedb_store::{Note, StoreError, View};
 
+use crate::changes::note::Origin;
 use crate::ctx::Ctx;
 use crate::documents::fault::Result;
 use crate::documents::look::find_collection;
@@ -47,7 +48,11 @@ pub async fn commit(ctx: &Ctx, asked: &Asked) -> Result<()> {
         parts: Vec::new(),
         was: was.map(|note| note.lsn),
     };
-    let done = attempt(ctx, transaction, &note).await;
+    let origin = Origin {
+        session: id.clone(),
+        number,
+    };
+    let done = attempt(ctx, transaction, &note, &origin).await;
     transaction.end(match &done {
         Ok(()) => State::Committed,
         Err(_) => State::Aborted,
@@ -55,7 +60,7 @@ pub async fn commit(ctx: &Ctx, asked: &Asked) -> Result<()> {
     done
 }
 
-async fn attempt(ctx: &Ctx, transaction: &Transaction, note: &Note) -> Result<()> {
+async fn attempt(ctx: &Ctx, transaction: &Transaction, note: &Note, origin: &Origin) -> Result<()> {
     let Some(view) = &transaction.view else {
         return Err(no_such("The transaction has ended."));
     };
@@ -74,9 +79,13 @@ async fn attempt(ctx: &Ctx, transaction: &Transaction, note: &Note) -> Result<()
         let mut txns = Vec::with_capacity(overlays.len());
         for (namespace, overlay) in &overlays {
             let collection = collection_of(view, planned.as_ref(), namespace);
-            let mut writing =
-                Writing::new(view, &collection.ok_or_else(write_conflict)?, namespace);
-            writing.replay(overlay).await?;
+            let collection = collection.ok_or_else(write_conflict)?;
+            let mut writing = Writing::new(view, &collection, namespace);
+            if collection.history.kept {
+                writing.retell(overlay, origin).await?;
+            } else {
+                writing.replay(overlay).await?;
+            }
             txns.push(writing.into_txn());
         }
         let catalog = planned.map(|planned| (&fresh, planned.change));

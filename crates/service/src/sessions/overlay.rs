@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use lapsedb_mql::update::Described;
 use lapsedb_value::Object;
 
 use crate::documents::id::DocumentId;
@@ -15,6 +16,8 @@ pub(crate) struct Change {
     pub(crate) document: Option<Arc<Object>>,
     /// It was not there before, or had been deleted: it comes last in the order.
     pub(crate) fresh: bool,
+    /// How it became what it is.
+    pub(crate) described: Described,
 }
 
 impl Change {
@@ -30,6 +33,8 @@ impl Change {
 pub(crate) struct Overlay {
     changes: Vec<Change>,
     by_id: HashMap<DocumentId, usize>,
+    /// Every change with its place in the transaction.
+    steps: Vec<(u32, Change)>,
 }
 
 impl Overlay {
@@ -43,8 +48,15 @@ impl Overlay {
         &self.changes
     }
 
-    pub(crate) fn absorb(&mut self, changes: Vec<Change>) {
-        for change in changes {
+    /// Every change, in order, with its place among those of all collections.
+    pub(crate) fn steps(&self) -> &[(u32, Change)] {
+        &self.steps
+    }
+
+    /// Adds changes, the first of which has this place in the transaction.
+    pub(crate) fn absorb(&mut self, changes: Vec<Change>, first: u32) {
+        for (order, change) in (first..).zip(changes) {
+            self.steps.push((order, change.clone()));
             match self.by_id.get(&change.id) {
                 Some(at) => {
                     if let Some(old) = self.changes.get_mut(*at) {

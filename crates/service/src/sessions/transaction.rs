@@ -119,6 +119,7 @@ impl Transaction {
     /// When it has changed more than one commit can take.
     pub(crate) fn absorb(&self, namespace: &Namespace, changes: Vec<Change>) -> Result<()> {
         let mut changed = self.changed.lock();
+        let first = u32::try_from(changed.documents).unwrap_or(u32::MAX);
         changed.documents += changes.len();
         changed.bytes += changes.iter().map(Change::bytes).sum::<usize>();
         if changed.documents > TRANSACTION_DOCUMENTS_MAX || changed.bytes > TRANSACTION_BYTES_MAX {
@@ -131,7 +132,7 @@ impl Transaction {
             ));
         }
         let overlay = changed.overlays.entry(namespace.clone()).or_default();
-        Arc::make_mut(overlay).absorb(changes);
+        Arc::make_mut(overlay).absorb(changes, first);
         Ok(())
     }
 

@@ -45,6 +45,8 @@ impl Bench {
             accept_clock: false,
             purge,
             purge_grace: 0,
+            change_retention: lapsedb_record::Secs(604_800),
+            keep_changes: false,
             master_key: KEY.to_vec(),
         };
         let service = Service::open(config).await.unwrap();

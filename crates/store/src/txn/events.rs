@@ -1,12 +1,14 @@
 //! The version events of a transaction: what it does to each record, told in the same batch.
 
 use lapsedb_kv::{Batch, Space, Template};
+use lapsedb_record::{Dates, ItemTtl};
 
-use super::Before;
+use super::{After, Before, Record, Slot};
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
-use crate::keys::ItemKey;
+use crate::keys::{CollectionId, ItemKey, Ordinal};
 use crate::versions::event::{EventKind, NewEvent, key_next};
+use crate::versions::moment;
 use crate::versions::state::State;
 use crate::view::View;
 
@@ -18,16 +20,92 @@ pub(super) struct Pending {
     state: Option<State>,
 }
 
+/// An event with its place among all changes of a commit.
+pub(super) struct Told {
+    order: u32,
+    cid: CollectionId,
+    value: Template,
+}
+
 /// What becomes of a record.
 pub(super) struct Change<'a> {
     pub(super) key: &'a ItemKey,
+    pub(super) before: Option<&'a Before>,
+    /// One after the other; usually one.
+    pub(super) steps: Vec<Step>,
+}
+
+/// One change of a record.
+pub(super) struct Step {
     /// Its place among the transaction's changes.
     pub(super) order: u32,
-    pub(super) before: Option<&'a Before>,
     /// The new record; none if it goes.
     pub(super) after: Option<Template>,
     /// Whether the new record is another item than the one before it.
     pub(super) fresh: bool,
+    /// What readers are told of it.
+    pub(super) note: Vec<u8>,
+}
+
+/// A change that was followed by another one of the same record.
+pub(super) struct Past {
+    order: u32,
+    note: Vec<u8>,
+    /// What the record was then; none if it was gone.
+    was: Option<Was>,
+}
+
+struct Was {
+    ttl: ItemTtl,
+    dates: Dates,
+    index: u16,
+    body: Vec<u8>,
+    fresh: bool,
+}
+
+impl Past {
+    pub(super) fn of(slot: &Slot) -> Past {
+        let was = match &slot.after {
+            After::Put {
+                ttl,
+                body,
+                shape,
+                index,
+                fresh,
+                document: _,
+            } => Some(Was {
+                ttl: *ttl,
+                dates: shape.dates.clone(),
+                index: *index,
+                body: body.clone(),
+                fresh: *fresh,
+            }),
+            After::Same | After::Gone => None,
+        };
+        Past {
+            order: slot.order,
+            note: slot.note.clone(),
+            was,
+        }
+    }
+
+    /// The change, of a record that had this ordinal before the transaction.
+    pub(super) fn step(self, known: Option<u64>) -> Step {
+        let fresh = self.was.as_ref().is_none_or(|was| was.fresh);
+        let after = self.was.map(|was| {
+            let ordinal = match known {
+                Some(ordinal) if !was.fresh => Ordinal::Known(ordinal),
+                Some(_) | None => Ordinal::New(was.index),
+            };
+            Record::new(was.ttl, was.dates, was.index, ordinal, &was.body).template()
+        });
+        Step {
+            order: self.order,
+            after,
+            fresh,
+            note: self.note,
+        }
+    }
 }
 
 impl Pending {
@@ -40,45 +118,52 @@ impl Pending {
         change: Change<'_>,
     ) -> Result<()> {
         let key = change.key;
-        let mut told = Vec::with_capacity(2);
+        let first = change.steps.first().map_or(0, |step| step.order);
         if let Some(dead) = change.before.filter(|before| !before.live)
             && self.is_untold(view, collection, batch, dead).await?
         {
-            let lens = view.lens(collection);
-            let eras = &collection.history.eras;
-            told.push(NewEvent {
+            let mark = dead.header.mark();
+            let event = NewEvent {
                 kind: EventKind::Expire,
-                happened: eras.death(&lens, &dead.header.mark()),
+                happened: moment(&collection.history.eras, &view.lens(collection), &mark),
+                note: &[],
                 key,
                 current: None,
-                previous: Some(dead.stored.as_version()),
-            });
+                previous: Some(Template::from(dead.stored.as_version())),
+            };
+            self.events.push((first, event.value()));
         }
         let alive = change.before.filter(|before| before.live);
-        let previous = alive.map(|before| before.stored.as_version());
-        let event = |kind, current, previous| NewEvent {
-            kind,
-            happened: None,
-            key,
-            current,
-            previous,
-        };
-        match change.after {
-            Some(after) if previous.is_some() && !change.fresh => {
-                told.push(event(EventKind::Replace, Some(after), previous));
-            }
-            after => {
-                if previous.is_some() {
-                    told.push(event(EventKind::Delete, None, previous));
+        let mut previous = alive.map(|before| Template::from(before.stored.as_version()));
+        for (at, step) in change.steps.into_iter().enumerate() {
+            let mut tell = |kind, current, previous| {
+                let event = NewEvent {
+                    kind,
+                    happened: None,
+                    note: &step.note,
+                    key,
+                    current,
+                    previous,
+                };
+                self.events.push((step.order, event.value()));
+            };
+            let old = std::mem::replace(&mut previous, step.after.clone());
+            // Whatever it is to what was there before, it is the same item as a step ago.
+            let same = at > 0 || !step.fresh;
+            match step.after {
+                Some(after) if old.is_some() && same => {
+                    tell(EventKind::Replace, Some(after), old);
                 }
-                if after.is_some() {
-                    told.push(event(EventKind::Create, after, None));
+                after => {
+                    if old.is_some() {
+                        tell(EventKind::Delete, None, old);
+                    }
+                    if after.is_some() {
+                        tell(EventKind::Create, after, None);
+                    }
                 }
             }
         }
-        let order = change.order;
-        self.events
-            .extend(told.into_iter().map(|event| (order, event.value())));
         Ok(())
     }
 
@@ -104,14 +189,24 @@ impl Pending {
         Ok(untold)
     }
 
-    /// Puts the events into the batch, in the order of their changes.
-    pub(super) fn put(mut self, collection: &Collection, batch: &mut Batch) -> Result<()> {
-        self.events.sort_by_key(|(order, _)| *order);
-        for (index, (_, value)) in self.events.into_iter().enumerate() {
-            let index = u16::try_from(index)
-                .map_err(|_| StoreError::Engine("a transaction tells too many events".into()))?;
-            batch.put(Space::Versions, key_next(collection.cid, index), value);
-        }
-        Ok(())
+    /// The events, to be put into a batch.
+    pub(super) fn into_told(self, cid: CollectionId) -> Vec<Told> {
+        let told = |(order, value)| Told { order, cid, value };
+        self.events.into_iter().map(told).collect()
     }
+}
+
+/// Puts the events of a commit into its batch, in the order of their changes. Each has a place that no other event of the
+/// commit has, whichever collection it is of: so a reader of several can go on behind any of them. Those before `first` are
+/// the catalog's.
+pub(super) fn put(mut told: Vec<Told>, first: u16, batch: &mut Batch) -> Result<()> {
+    told.sort_by_key(|told| told.order);
+    for (index, told) in (usize::from(first)..).zip(told) {
+        let index = u16::try_from(index)
+            .ok()
+            .filter(|index| *index < u16::MAX)
+            .ok_or_else(|| StoreError::Engine("a transaction tells too many events".into()))?;
+        batch.put(Space::Versions, key_next(told.cid, index), told.value);
+    }
+    Ok(())
 }

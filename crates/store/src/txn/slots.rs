@@ -81,6 +81,8 @@ mod tests {
                 before: None,
                 after: After::Same,
                 order: 0,
+                note: Vec::new(),
+                past: Vec::new(),
             });
             assert_eq!(place, number);
             assert!((0..=number).all(|one| slots.find(&key(one)) == Some(one)));

@@ -7,7 +7,7 @@ use lapsedb_value::Object;
 use crate::catalog::MetaRecord;
 use crate::error::Result;
 use crate::keys::{self, MetaKind};
-use crate::txn::Txn;
+use crate::txn::{Txn, events};
 use crate::view::View;
 use crate::{MetaChange, MetaDone, Store};
 
@@ -75,12 +75,15 @@ impl Store {
         catalog: Option<(&View, MetaChange)>,
     ) -> Result<MetaDone> {
         let mut batch = Batch::new();
+        let mut first = 0;
+        let changes_catalog = catalog.is_some();
         if let Some((view, change)) = catalog {
-            change.add_to(view, &mut batch);
+            first = change.add_to(view, &mut batch);
         }
         let mut collections = Vec::with_capacity(txns.len());
+        let mut told = Vec::new();
         for mut txn in txns {
-            txn.fill().await?;
+            told.extend(txn.fill().await?.1);
             let part = txn.batch;
             batch.checks.extend(part.checks);
             batch.ops.extend(part.ops);
@@ -90,12 +93,16 @@ impl Store {
             }
             collections.push(txn.collection.cid);
         }
+        events::put(told, first, &mut batch)?;
         if let Some(note) = note {
             note.add_to(&mut batch);
         }
         let done = self.engine().commit(batch).await?;
         for cid in collections {
             self.announce(cid, done.stamp.0);
+        }
+        if changes_catalog {
+            self.announce_circumstances();
         }
         Ok(MetaDone {
             lsn: done.stamp.0,

@@ -8,19 +8,27 @@
 //! | 8 | second in which it happened: for an expiry the moment of it, else that of the commit |
 //! | 4 | length of the item's key without its collection |
 //! | 4 | length of the record after the change; 0 if there is none |
-//! | … | key, record after, record before |
+//! | 8 | millisecond in which it happened; not in format 1 |
+//! | 4 | length of the note; not in format 1 |
+//! | … | note, key, record after, record before |
+//!
+//! The note is what the writer wants readers to know; this crate does not look into it.
 
 use bytes::Bytes;
 use lapsedb_kv::{Fill, Template};
-use lapsedb_record::{Header, Secs, Stored};
+use lapsedb_record::{Header, Millis, Secs, Stored};
 
 use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId, ItemKey};
 
 /// The format this version writes.
-const EVENT_FORMAT: u8 = 1;
-/// Bytes before the key.
-const EVENT_HEAD_BYTES: usize = 26;
+const EVENT_FORMAT: u8 = 2;
+/// The format before it, which it still reads.
+const EVENT_FORMAT_1: u8 = 1;
+/// Bytes before the note.
+const EVENT_HEAD_BYTES: usize = 38;
+/// Bytes before the key in format 1.
+const EVENT_HEAD_BYTES_1: usize = 26;
 /// Where the second of the commit stands.
 const SECOND_AT: usize = 2;
 
@@ -103,6 +111,10 @@ pub struct Event {
     pub committed: Secs,
     /// The second in which it happened: for an expiry the moment of it, which may lie before it was told.
     pub happened: Secs,
+    /// The same to the millisecond, where that is known.
+    pub at: Millis,
+    /// What the writer wants readers to know; empty if nothing.
+    pub note: Bytes,
     /// The item.
     pub key: ItemKey,
     /// The item after the change; none if it is gone.
@@ -118,20 +130,30 @@ impl Event {
         let (cid, rest) = key.split_first_chunk::<4>().ok_or_else(short)?;
         let (lsn, index) = rest.split_first_chunk::<8>().ok_or_else(short)?;
         let index = index.first_chunk::<2>().ok_or_else(short)?;
-        let head = value.get(..EVENT_HEAD_BYTES).ok_or_else(short)?;
-        let [EVENT_FORMAT, kind, ..] = *head else {
-            return Err(StoreError::Corrupt(
-                "a version event has an unknown format".into(),
-            ));
+        let long = |at: usize| read_u64(value, at).ok_or_else(short);
+        let kind = *value.get(1).ok_or_else(short)?;
+        let happened = Secs(long(SECOND_AT + 8)?);
+        let (at, note_begin, note_len) = match value.first() {
+            Some(&EVENT_FORMAT_1) => (happened.millis(), EVENT_HEAD_BYTES_1, 0),
+            Some(&EVENT_FORMAT) => {
+                let length = value.get(34..).and_then(|rest| rest.first_chunk::<4>());
+                let length = u32::from_be_bytes(*length.ok_or_else(short)?);
+                (Millis(long(26)?), EVENT_HEAD_BYTES, length as usize)
+            }
+            Some(_) | None => {
+                return Err(StoreError::Corrupt(
+                    "a version event has an unknown format".into(),
+                ));
+            }
         };
-        let long = |at: usize| read_u64(head, at).ok_or_else(short);
         let lengths = long(18)?;
-        let tail_end = EVENT_HEAD_BYTES + (lengths >> 32) as usize;
+        let note_end = note_begin + note_len;
+        let tail_end = note_end + (lengths >> 32) as usize;
         let current_end = tail_end + (lengths & u64::from(u32::MAX)) as usize;
         if value.len() < current_end {
             return Err(short());
         }
-        let tail = &value[EVENT_HEAD_BYTES..tail_end];
+        let tail = &value[note_end..tail_end];
         Ok(Event {
             place: Place {
                 lsn: u64::from_be_bytes(*lsn),
@@ -139,7 +161,9 @@ impl Event {
             },
             kind: kind_of(kind)?,
             committed: Secs(long(SECOND_AT)?),
-            happened: Secs(long(SECOND_AT + 8)?),
+            happened,
+            at,
+            note: value.slice(note_begin..note_end),
             key: ItemKey::from_tail(CollectionId(u32::from_be_bytes(*cid)), tail),
             current: Image::read(value.slice(tail_end..current_end))?,
             previous: Image::read(value.slice(current_end..))?,
@@ -175,10 +199,11 @@ fn kind_of(byte: u8) -> Result<EventKind> {
 pub(crate) struct NewEvent<'a> {
     pub(crate) kind: EventKind,
     /// When it happened, if not at the commit.
-    pub(crate) happened: Option<Secs>,
+    pub(crate) happened: Option<Millis>,
+    pub(crate) note: &'a [u8],
     pub(crate) key: &'a ItemKey,
     pub(crate) current: Option<Template>,
-    pub(crate) previous: Option<&'a [u8]>,
+    pub(crate) previous: Option<Template>,
 }
 
 impl NewEvent<'_> {
@@ -188,25 +213,30 @@ impl NewEvent<'_> {
         let previous = self.previous.unwrap_or_default();
         let tail = self.key.tail();
         let now = Fill::Seconds { plus: 0, unit: 1 };
-        let mut value = Template::with_capacity(
-            EVENT_HEAD_BYTES + tail.len() + current.bytes.len() + previous.len(),
-        );
+        let size = tail.len() + self.note.len() + current.bytes.len() + previous.bytes.len();
+        let mut value = Template::with_capacity(EVENT_HEAD_BYTES + size);
         value.push(&[EVENT_FORMAT, self.kind as u8]).fill(now);
         match self.happened {
             None => value.fill(now),
-            Some(second) => value.push(&second.0.to_be_bytes()),
+            Some(at) => value.push(&at.secs().0.to_be_bytes()),
         };
-        for length in [tail.len(), current.bytes.len()] {
-            // Keys and records are far below 4 GiB: the engine's caps see to it.
-            value.push(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+        // Keys, notes and records are far below 4 GiB: the engine's caps see to it.
+        let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
+        value.push(&length(tail.len()));
+        value.push(&length(current.bytes.len()));
+        match self.happened {
+            None => value.fill(Fill::Millis),
+            Some(at) => value.push(&at.0.to_be_bytes()),
+        };
+        value.push(&length(self.note.len()));
+        value.push(self.note).push(tail);
+        for image in [current, previous] {
+            let begin = u32::try_from(value.bytes.len()).unwrap_or(u32::MAX);
+            value.push(&image.bytes);
+            for (at, fill) in image.fills {
+                value.fills.push((begin.saturating_add(at), fill));
+            }
         }
-        value.push(tail);
-        let begin = u32::try_from(value.bytes.len()).unwrap_or(u32::MAX);
-        value.push(&current.bytes);
-        for (at, fill) in current.fills {
-            value.fills.push((begin.saturating_add(at), fill));
-        }
-        value.push(previous);
         value
     }
 }

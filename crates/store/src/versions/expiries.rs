@@ -7,13 +7,15 @@
 use std::sync::Arc;
 
 use lapsedb_kv::{Batch, Engine, Expect, Scan, Snapshot, Space, Template};
-use lapsedb_record::{HEADER_BYTES, ItemTtl, Lens, Mark, Millis, Secs, Stored};
+use lapsedb_record::{
+    Eras, Expiry, HEADER_BYTES, ItemTtl, Lens, Mark, Millis, Secs, Setting, Stored,
+};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId, ItemKey, MetaKind};
 use crate::versions::event::{EventKind, NewEvent, key_next};
-use crate::versions::state::{self, State, Told};
+use crate::versions::state::{self, ORDINAL_END, State, Told};
 use crate::view::View;
 use crate::{Store, meta_value};
 
@@ -45,6 +47,51 @@ impl View {
         }
         let told = self.versions_state(collection.cid).await?.told;
         Ok(untold(self, collection, &told, until, 1).await?.is_empty())
+    }
+}
+
+impl View {
+    /// When the next living item ends by what is written now: for whoever waits to tell it.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn next_death(&self, collection: &Collection) -> Result<Option<Millis>> {
+        let lens = self.lens(collection);
+        let told = self.versions_state(collection.cid).await?.told;
+        let mut next = self.next_date_end(collection).await?;
+        let mut scans = Vec::with_capacity(2);
+        // The next to end stands behind the last that was told, in either queue.
+        if collection.policy.setting != Setting::Off {
+            let (second, ordinal) = told.due;
+            let from = keys::due(collection.cid, Secs(second), ordinal.saturating_add(1));
+            // Dates stand behind all seconds.
+            let to = keys::due(collection.cid, Secs(ORDINAL_END), ORDINAL_END);
+            scans.push((Space::Due, from, to));
+        }
+        if let Setting::OnWithDefault(_) = collection.policy.setting {
+            let prefix = keys::log_prefix(collection.cid, keys::log_class(ItemTtl::Inherit));
+            let (lsn, index) = told.log;
+            let place = [&lsn.to_be_bytes()[..], &index.to_be_bytes(), &[0]].concat();
+            let from = [prefix.as_slice(), &place].concat();
+            scans.push((Space::Log, from, lapsedb_kv::prefix_end(&prefix)));
+        }
+        for (space, from, to) in scans {
+            let scan = Scan {
+                space,
+                from,
+                to,
+                reverse: false,
+                rows_max: 1,
+                bytes_max: usize::MAX,
+            };
+            for (_, value) in self.snapshot.scan(scan).await?.rows {
+                let (mark, _) = Mark::split(&value)?;
+                if let Expiry::At(end) = lens.expiry(&mark) {
+                    next = Some(next.map_or(end, |next| next.min(end)));
+                }
+            }
+        }
+        Ok(next)
     }
 }
 
@@ -86,7 +133,7 @@ impl Store {
 /// An entry of an expiry queue whose record has died.
 struct Dead {
     key: ItemKey,
-    died: Secs,
+    died: Millis,
     place: QueuePlace,
 }
 
@@ -138,9 +185,10 @@ async fn tell(store: &Store, view: &View, collection: &Arc<Collection>) -> Resul
         let event = NewEvent {
             kind: EventKind::Expire,
             happened: Some(dead.died),
+            note: &[],
             key: &dead.key,
             current: None,
-            previous: Some(&record),
+            previous: Some(Template::from(record.as_slice())),
         };
         batch.put(Space::Versions, key_next(cid, index), event.value());
         index += 1;
@@ -289,6 +337,15 @@ async fn log_entries(
     Ok(dead)
 }
 
-fn death(collection: &Collection, lens: &Lens, mark: &Mark) -> Option<Secs> {
-    collection.history.eras.death(lens, mark)
+fn death(collection: &Collection, lens: &Lens, mark: &Mark) -> Option<Millis> {
+    moment(&collection.history.eras, lens, mark)
+}
+
+/// When a record died: a date ends it to the millisecond, everything else with a second.
+pub(crate) fn moment(eras: &Eras, lens: &Lens, mark: &Mark) -> Option<Millis> {
+    let second = eras.death(lens, mark)?;
+    match lens.dates.expiry(&mark.dates) {
+        Expiry::At(end) if end.secs() == second => Some(end),
+        Expiry::At(_) | Expiry::Never => Some(second.millis()),
+    }
 }

@@ -18,6 +18,8 @@ pub struct History {
     pub eras: Eras,
     /// The commit and the second that clients know the definition by, if the record was written again without changing it.
     pub shown: Option<(u64, Secs)>,
+    /// How long versions are kept, where the definition does not say.
+    pub retention: Option<Secs>,
 }
 
 impl History {
@@ -46,6 +48,9 @@ impl History {
             object.push("shownLsn", number(lsn));
             object.push("shownSecond", number(second.0));
         }
+        if let Some(retention) = self.retention {
+            object.push("retention", number(retention.0));
+        }
         Value::Object(object)
     }
 
@@ -71,6 +76,7 @@ impl History {
                 since: Secs(unsigned(value.get("since"))?),
             },
             shown,
+            retention: unsigned(value.get("retention")).map(Secs),
         })
     }
 }
@@ -79,7 +85,9 @@ impl Collection {
     /// How long its versions are kept.
     #[must_use]
     pub fn retention(&self) -> Secs {
-        policy_retention(&self.document).unwrap_or(Secs(VERSIONS_RETENTION_SECS))
+        policy_retention(&self.document)
+            .or(self.history.retention)
+            .unwrap_or(Secs(VERSIONS_RETENTION_SECS))
     }
 }
 
@@ -136,6 +144,7 @@ mod tests {
                 kept: shown.is_some(),
                 eras: eras.clone(),
                 shown,
+                retention: shown.map(|(_, second)| second),
             };
             let read = History::of_value(&history.clone().into_value());
             assert_eq!(read, Some(history));

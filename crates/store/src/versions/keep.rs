@@ -20,6 +20,12 @@ const RETRIES_MAX: usize = 100;
 const READ_PARTS: u64 = 16;
 
 impl MetaChange {
+    /// Keeps the versions of a collection that this change makes, with [`History::kept`], as if a reader had just come.
+    pub fn keep_from_start(&mut self, cid: CollectionId, now: Secs) -> &mut MetaChange {
+        let body = State::body(&Told::default(), now, Some(0));
+        self.put(state::key(cid), body)
+    }
+
     /// Begins to keep a collection's versions with this change, which also writes its record, with [`History::kept`].
     /// What is dead by then has died untold, and stays so.
     ///
@@ -44,9 +50,10 @@ impl MetaChange {
 
 impl Collection {
     /// Its record, written again with another history, so that its definition keeps its etag.
-    fn rewritten(&self, kept: bool) -> CollectionBody<'_> {
+    fn rewritten(&self, kept: bool, retention: Option<Secs>) -> CollectionBody<'_> {
         let mut body = self.body();
         body.history.kept = kept;
+        body.history.retention = retention;
         body
     }
 }
@@ -58,19 +65,35 @@ impl Store {
     /// # Errors
     /// When the engine fails, or others were always faster.
     pub async fn keep_versions(&self, cid: CollectionId) -> Result<()> {
+        self.keep_versions_for(cid, None).await
+    }
+
+    /// The same for a retention, where the definition has none.
+    ///
+    /// # Errors
+    /// When the engine fails, or others were always faster.
+    pub async fn keep_versions_for(
+        &self,
+        cid: CollectionId,
+        retention: Option<Secs>,
+    ) -> Result<()> {
         for _ in 0..RETRIES_MAX {
             let view = self.view().await?;
             let Some(collection) = view.catalog().collection_numbered(cid).cloned() else {
                 return Ok(());
             };
-            let outcome = if collection.history.kept {
+            let kept = collection.history.kept;
+            let retention = retention.or(collection.history.retention);
+            let outcome = if kept && collection.history.retention == retention {
                 self.note_reader(&view, &collection).await
             } else {
                 let mut change = MetaChange::default();
-                change.begin_versions(&view, &collection).await?;
+                if !kept {
+                    change.begin_versions(&view, &collection).await?;
+                }
                 change.put(
                     keys::meta_numbered(MetaKind::Collection, cid.0),
-                    collection.rewritten(true).into_object(),
+                    collection.rewritten(true, retention).into_object(),
                 );
                 self.change_catalog(&view, change).await.map(|_| ())
             };
@@ -151,11 +174,22 @@ impl Store {
         let mut change = MetaChange::default();
         change.put(
             keys::meta_numbered(MetaKind::Collection, collection.cid.0),
-            collection.rewritten(false).into_object(),
+            collection.rewritten(false, None).into_object(),
         );
         change.forget_versions(collection.cid);
         self.change_catalog(view, change).await?;
         Ok(())
+    }
+}
+
+impl View {
+    /// The last commit whose events of a collection were told before a second.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn versions_before(&self, cid: CollectionId, second: Secs) -> Result<u64> {
+        let floor = self.versions_state(cid).await?.floor;
+        last_before(self, cid, floor, second).await
     }
 }
 

@@ -1,0 +1,153 @@
+//! Which collections a stream reads, and what they were called when something happened to their documents.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use lapsedb_store::{
+    CatalogEvent, Collection, CollectionId, EventPlace, Grave, ItemRange, Source, Store, View,
+};
+use lapsedb_value::Value;
+
+use crate::changes::Scope;
+use crate::changes::note::keeps_images;
+use crate::documents::Namespace;
+use crate::documents::fault::Result;
+
+/// Changes of collections that the stream has not come to yet.
+pub(crate) struct Ahead {
+    events: VecDeque<CatalogEvent>,
+    /// Up to where they have been read.
+    read: EventPlace,
+}
+
+/// The collections that are read in one step.
+pub(crate) struct Lanes {
+    pub(crate) collections: Vec<Arc<Collection>>,
+    graves: Vec<Grave>,
+}
+
+/// What is known of a collection whose document changed.
+pub(crate) struct About {
+    pub(crate) namespace: Namespace,
+    pub(crate) uuid: Option<Value>,
+    pub(crate) images: bool,
+}
+
+impl Ahead {
+    /// Everything behind a place is still ahead.
+    pub(crate) const fn behind(place: EventPlace) -> Ahead {
+        Ahead {
+            events: VecDeque::new(),
+            read: place,
+        }
+    }
+
+    /// Reads what a view has.
+    pub(crate) async fn look(&mut self, store: &Store, view: &View) -> Result<()> {
+        let end = EventPlace::end_of(view.lsn());
+        if end > self.read {
+            let new = store.catalog_events(view, self.read, false).await?;
+            self.events.extend(new);
+            self.read = end;
+        }
+        Ok(())
+    }
+
+    /// Where the next change stands.
+    pub(crate) fn next_place(&self) -> Option<EventPlace> {
+        self.events.front().map(|event| event.place)
+    }
+
+    /// Passes the next change.
+    pub(crate) fn pass(&mut self) -> Option<CatalogEvent> {
+        self.events.pop_front()
+    }
+
+    /// Changes of names ahead: what was called what, and what it will be called.
+    fn renames(&self) -> impl Iterator<Item = (&CatalogEvent, &Collection, &Collection)> {
+        self.events.iter().filter_map(|event| {
+            let (before, after) = (event.before.as_deref()?, event.after.as_deref()?);
+            (before.id != after.id).then_some((event, before, after))
+        })
+    }
+
+    /// The collections a stream reads: those that are there and those that are gone, by the names they have or had.
+    pub(crate) fn lanes(&self, view: &View, scope: Scope, namespace: &Namespace) -> Lanes {
+        let catalog = view.catalog();
+        let own = |event: &CatalogEvent, id: &str| scope.covers(namespace, &event.database, id);
+        let covers = |cid: CollectionId, database: &str, id: &str| {
+            let mut renames = self.renames();
+            let first = renames.find(|(_, before, _)| before.cid == cid);
+            match first {
+                // What has the name only from a change on that ends the stream is none of its collections.
+                Some((event, before, _)) => own(event, &before.id),
+                None => scope.covers(namespace, database, id),
+            }
+        };
+        let mut lanes = Lanes {
+            collections: Vec::new(),
+            graves: Vec::new(),
+        };
+        for database in catalog.databases() {
+            if scope != Scope::Everything && database.id != namespace.database {
+                continue;
+            }
+            for collection in catalog.collections(database.number) {
+                if collection.mongo.is_some()
+                    && covers(collection.cid, &database.id, &collection.id)
+                {
+                    lanes.collections.push(collection);
+                }
+            }
+        }
+        for grave in catalog.graves() {
+            if covers(grave.cid, &grave.database, &grave.id) {
+                lanes.graves.push(grave.clone());
+            }
+        }
+        lanes
+    }
+
+    /// What is known of a collection where the stream stands.
+    pub(crate) fn about(&self, view: &View, lanes: &Lanes, cid: CollectionId) -> Option<About> {
+        let renamed = self
+            .renames()
+            .find(|(_, before, _)| before.cid == cid)
+            .map(|(_, before, _)| before.id.to_string());
+        let mut live = lanes.collections.iter();
+        let (database, id, mongo) = match live.find(|collection| collection.cid == cid) {
+            Some(collection) => {
+                let database = view.catalog().database_numbered(collection.database)?;
+                let mongo = collection.mongo.as_deref()?;
+                (database.id.to_string(), &collection.id, mongo)
+            }
+            None => {
+                let grave = lanes.graves.iter().find(|grave| grave.cid == cid)?;
+                (grave.database.to_string(), &grave.id, &grave.mongo)
+            }
+        };
+        Some(About {
+            namespace: Namespace {
+                database,
+                collection: renamed.unwrap_or_else(|| id.to_string()),
+            },
+            uuid: mongo.get("uuid").cloned(),
+            images: keeps_images(mongo),
+        })
+    }
+}
+
+impl Lanes {
+    /// What the store reads.
+    pub(crate) fn sources<'a>(&'a self, everything: &'a ItemRange) -> Vec<Source<'a>> {
+        let live = self.collections.iter();
+        let live = live.map(|collection| Source::Items(collection, everything));
+        live.chain(self.graves.iter().map(Source::Grave)).collect()
+    }
+
+    /// The numbers of all collections, those that are gone included.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = CollectionId> {
+        let live = self.collections.iter().map(|collection| collection.cid);
+        live.chain(self.graves.iter().map(|grave| grave.cid))
+    }
+}

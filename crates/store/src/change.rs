@@ -1,0 +1,227 @@
+//! Changes of the catalog: records that are written and removed together, and what follows from that.
+
+use lapsedb_kv::{Batch, Engine, Expect, Fill, Space, Template};
+use lapsedb_record::Millis;
+use lapsedb_value::{Object, bson};
+
+use crate::Store;
+use crate::catalog::Catalog;
+use crate::error::Result;
+use crate::keys::{self, CollectionId, MetaKind};
+use crate::settled;
+use crate::versions::catalog_log;
+use crate::versions::grave::{self, Grave};
+use crate::versions::state;
+use crate::view::View;
+
+/// Changes of the catalog that belong together.
+#[derive(Default)]
+pub struct MetaChange {
+    pub(crate) puts: Vec<(Vec<u8>, Object)>,
+    deletes: Vec<Vec<u8>>,
+    delete_prefixes: Vec<Vec<u8>>,
+    pub(crate) drops: Vec<CollectionId>,
+    forgets: Vec<CollectionId>,
+    next: Option<u32>,
+    not_after: Option<Millis>,
+    holds_readers: bool,
+    /// The name of a database that is dropped as a whole.
+    pub(crate) drops_database: Option<String>,
+}
+
+impl MetaChange {
+    /// Writes a record.
+    pub fn put(&mut self, key: Vec<u8>, body: Object) -> &mut MetaChange {
+        self.puts.push((key, body));
+        self
+    }
+
+    /// Removes a record.
+    pub fn delete(&mut self, key: Vec<u8>) -> &mut MetaChange {
+        self.deletes.push(key);
+        self
+    }
+
+    /// Removes all records under a prefix.
+    pub fn delete_prefix(&mut self, prefix: Vec<u8>) -> &mut MetaChange {
+        self.delete_prefixes.push(prefix);
+        self
+    }
+
+    /// Removes a collection's record and, after the commit, all of its data.
+    pub fn drop_collection(&mut self, cid: CollectionId) -> &mut MetaChange {
+        self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
+        self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
+        self.delete(settled::key(cid));
+        self.delete(keys::meta_numbered(MetaKind::Capped, cid.0));
+        self.delete_prefix(keys::meta_numbered(MetaKind::Multikey, cid.0));
+        for kind in [
+            MetaKind::StoredProcedure,
+            MetaKind::Trigger,
+            MetaKind::UserDefinedFunction,
+        ] {
+            self.delete_prefix(keys::meta_owned(kind, u64::from(cid.0)));
+        }
+        self.drops.push(cid);
+        self
+    }
+
+    /// Removes a collection's kept versions.
+    pub(crate) fn forget_versions(&mut self, cid: CollectionId) -> &mut MetaChange {
+        self.delete(state::key(cid));
+        self.forgets.push(cid);
+        self
+    }
+
+    /// Commits only before this instant: what was computed for a second must not land in the next one.
+    pub fn not_after(&mut self, limit: Millis) -> &mut MetaChange {
+        self.not_after = Some(self.not_after.map_or(limit, |known| known.min(limit)));
+        self
+    }
+
+    /// Makes readers wait for this change, so that it holds from the very instant of its commit.
+    pub fn hold_readers(&mut self) -> &mut MetaChange {
+        self.holds_readers = true;
+        self
+    }
+
+    /// Says that this is the end of a database, which is told to those who follow it.
+    pub fn drop_database(&mut self, name: &str) -> &mut MetaChange {
+        self.drops_database = Some(name.to_owned());
+        self
+    }
+
+    /// Says which number is the next free one.
+    pub fn next(&mut self, next: u32) -> &mut MetaChange {
+        self.next = Some(next);
+        self
+    }
+}
+
+/// A committed change of the catalog.
+#[derive(Clone, Copy, Debug)]
+pub struct MetaDone {
+    /// The commit: the etag of what it wrote.
+    pub lsn: u64,
+    /// Its time.
+    pub now: Millis,
+}
+
+impl Store {
+    /// Commits a change of the catalog, on the condition that the catalog is still as the view saw it.
+    ///
+    /// # Errors
+    /// [`StoreError::Retry`](crate::StoreError::Retry) when the catalog has changed; otherwise when the engine fails.
+    pub async fn change_catalog(&self, view: &View, change: MetaChange) -> Result<MetaDone> {
+        let mut batch = Batch::new();
+        let drops = change.drops.clone();
+        change.add_to(view, &mut batch);
+        let done = self.engine().commit(batch).await?;
+        for cid in &drops {
+            self.announce(*cid, done.stamp.0);
+        }
+        self.announce_circumstances();
+        for cid in drops {
+            self.drop_data(cid).await?;
+        }
+        Ok(MetaDone {
+            lsn: done.stamp.0,
+            now: Millis(done.now),
+        })
+    }
+
+    /// Removes a dropped collection's data; begun again at the next start if it is cut off.
+    pub(crate) async fn drop_data(&self, cid: CollectionId) -> Result<()> {
+        self.marks.forget(cid);
+        let prefix = keys::collection_prefix(cid);
+        let end = lapsedb_kv::prefix_end(&prefix);
+        let stays = self.has_grave(cid).await?;
+        for space in Space::ALL {
+            if space != Space::Meta && !(stays && space == Space::Versions) {
+                self.engine().drop_range(space, &prefix, &end).await?;
+            }
+        }
+        let mut batch = Batch::new();
+        batch.delete(Space::Meta, keys::meta_numbered(MetaKind::Dropping, cid.0));
+        self.engine().commit(batch).await?;
+        Ok(())
+    }
+}
+
+impl MetaChange {
+    /// Adds the change to a batch, on the condition that the catalog is still as the view saw it. Says how many events it
+    /// tells.
+    pub(crate) fn add_to(self, view: &View, batch: &mut Batch) -> u16 {
+        let told = catalog_log::put(&catalog_log::events(view.catalog(), &self), batch);
+        let expect = match view.catalog().epoch {
+            0 => Expect::Absent,
+            epoch => Expect::StartsWith(epoch.to_be_bytes().to_vec()),
+        };
+        batch.check(Space::Meta, keys::EPOCH, expect);
+        if let Some(limit) = self.not_after {
+            batch.not_after(limit.0);
+        }
+        if self.holds_readers {
+            batch.hold_readers();
+        }
+        let mut epoch = Template::with_capacity(8);
+        epoch.fill(Fill::Stamp);
+        batch.put(Space::Meta, Template::from(keys::EPOCH), epoch);
+        if let Some(next) = self.next {
+            batch.put(
+                Space::Meta,
+                Template::from(keys::NEXT),
+                Template::from(next.to_be_bytes().to_vec()),
+            );
+        }
+        for prefix in self.delete_prefixes {
+            batch.delete_range(Space::Meta, prefix.clone(), lapsedb_kv::prefix_end(&prefix));
+        }
+        for key in self.deletes {
+            batch.delete(Space::Meta, key);
+        }
+        for cid in &self.forgets {
+            let prefix = keys::collection_prefix(*cid);
+            let end = lapsedb_kv::prefix_end(&prefix);
+            batch.delete_range(Space::Versions, prefix, end);
+        }
+        for cid in &self.drops {
+            match buried(view.catalog(), *cid) {
+                Some(grave) => batch.put(
+                    Space::Meta,
+                    Template::from(grave::key(*cid)),
+                    meta_value(&grave),
+                ),
+                None => batch.delete(Space::Meta, state::key(*cid)),
+            };
+            batch.put(
+                Space::Meta,
+                Template::from(keys::meta_numbered(MetaKind::Dropping, cid.0)),
+                meta_value(&Object::new()),
+            );
+        }
+        for (key, body) in self.puts {
+            batch.put(Space::Meta, Template::from(key), meta_value(&body));
+        }
+        told
+    }
+}
+
+/// The grave of a collection that is dropped, if somebody may still have to read its versions.
+fn buried(catalog: &Catalog, cid: CollectionId) -> Option<Object> {
+    let collection = catalog.collection_numbered(cid)?;
+    let database = catalog.database_numbered(collection.database)?;
+    let follows = collection.history.kept && collection.mongo.is_some();
+    follows.then(|| Grave::body(&database.id, collection))
+}
+
+/// A catalog record's value: the commit fills in lsn, second and, behind the body, millisecond.
+pub(crate) fn meta_value(body: &Object) -> Template {
+    let mut value = Template::with_capacity(256);
+    value
+        .fill(Fill::Stamp)
+        .fill(Fill::Seconds { plus: 0, unit: 1 });
+    bson::write_document(body, &mut value.bytes);
+    value.fill(Fill::Millis);
+    value
+}
