@@ -4,7 +4,7 @@ import pymongo
 import pytest
 from pymongo.errors import BulkWriteError
 
-from ttl_door import advance, bare, client, collection, mongo  # noqa: F401
+from ttl_door import advance, bare, client, collection, mongo, when  # noqa: F401
 
 MANY = 3000
 
@@ -87,6 +87,15 @@ def test_a_large_insert_stops_or_goes_on_at_what_is_taken(bare):
         bare.insert_many([{"_id": n} for n in range(MANY)], ordered=False)
     assert [error["index"] for error in caught.value.details["writeErrors"]] == list(range(1501))
     assert bare.count_documents({}) == MANY
+
+
+def test_an_id_is_free_again_within_an_insert_if_its_document_was_dead_when_written(bare, mongo):
+    bare.create_index("at", expireAfterSeconds=1)
+    dead, alive = when(mongo, -2_000), when(mongo, 2_000)
+    bare.insert_many([{"_id": 1, "at": dead}, {"_id": 1, "at": alive, "second": True}])
+    assert [document.get("second") for document in bare.find()] == [True]
+    with pytest.raises(BulkWriteError):
+        bare.insert_many([{"_id": 2, "at": alive}, {"_id": 2, "at": dead}])
 
 
 @pytest.mark.parametrize("size", [1, 5_000, 700_000])

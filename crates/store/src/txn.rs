@@ -257,7 +257,7 @@ impl<'a> Txn<'a> {
         let slot = self.slot(key, partition).await?;
         let slot = &self.slots[slot];
         Ok(match &slot.after {
-            After::Put { .. } => true,
+            After::Put { ttl, shape, .. } => self.lives(*ttl, shape),
             After::Same => slot.before.as_ref().is_some_and(|before| before.live),
             After::Gone => false,
         })
