@@ -216,6 +216,10 @@ def test_an_index_is_built_over_what_is_there(bare):  # noqa: F811
     assert ids(bare.find({"$text": {"$search": "tea"}})) == [one["_id"] for one in documents if "tea" in one["a"]]
     area = {"$geoWithin": {"$centerSphere": [[10, 50], 0.2]}}
     inside = ids(bare.find({"p": area}))
+    everywhere = ids(bare.find({"p": {"$nearSphere": [10, 50]}}))
+    assert len(everywhere) == 2000 and everywhere[: len(inside)] != sorted(everywhere[: len(inside)])
+    for skip, limit in [(0, 1), (0, 5), (3, 10), (0, 300), (1990, 100)]:
+        assert ids(bare.find({"p": {"$nearSphere": [10, 50]}}).skip(skip).limit(limit)) == everywhere[skip : skip + limit]
     plan = bare.find({"p": area}).explain()["executionStats"]
     assert plan["totalDocsExamined"] < 200 and len(inside) > 5
     bare.drop_index("p_2dsphere")

@@ -177,6 +177,14 @@ impl Filter {
             .map(|(distance, place)| (distance, place.clone()))
     }
 
+    /// The same filter for places that are no farther than that.
+    #[must_use]
+    pub fn nearer_than(&self, radius: f64) -> Filter {
+        let mut nearer = self.clone();
+        special::limit_distance(&mut nearer.root, radius);
+        nearer
+    }
+
     /// A filter for places by their distance, within another one.
     pub(crate) fn near_within(
         path: &str,

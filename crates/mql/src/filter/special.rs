@@ -35,6 +35,20 @@ pub(super) fn places(node: &Node) -> Vec<Place<'_>> {
     }
 }
 
+/// Lets the places of `$near` be no farther than that.
+pub(super) fn limit_distance(node: &mut Node, radius: f64) {
+    match node {
+        Node::And(parts) => parts
+            .iter_mut()
+            .for_each(|part| limit_distance(part, radius)),
+        Node::Field {
+            test: Test::Near(near),
+            ..
+        } => near.limit(radius),
+        _ => {}
+    }
+}
+
 /// The value that a path must equal.
 pub(super) fn equal_to<'a>(node: &'a Node, wanted: &str) -> Option<&'a Value> {
     match node {

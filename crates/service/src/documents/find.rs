@@ -15,6 +15,7 @@ use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
 use crate::documents::plan::{Access, Question, plan};
+use crate::documents::search;
 use crate::documents::views;
 use crate::documents::walk::{Row, Source, Walk};
 use crate::documents::work::Work;
@@ -77,6 +78,7 @@ impl Find {
         let language = &language.behind(&filter);
         let projection = language.projection(&self.projection)?;
         let sort = language.sort(&self.sort)?;
+        let filter = search::near_enough(look, language, filter, self).await?;
         let edges = !self.min.is_empty() || !self.max.is_empty();
         let question = Question {
             filter: &filter,

@@ -7,6 +7,12 @@ use super::{EARTH_RADIUS_METRES, flat, sphere};
 use crate::show::{show_element, show_object};
 use crate::{MqlError, Result};
 
+/// The first distance that is tried, on the sphere and in the plane; by how much the next one is larger; how many there are.
+const FIRST_METRES: f64 = 1000.0;
+const FIRST_FLAT: f64 = 0.01;
+const RADIUS_GROWTH: f64 = 8.0;
+const RADII: i32 = 5;
+
 /// A middle, and how near and how far a place may be. Such a filter also sorts, nearest first.
 #[derive(Clone, Debug)]
 pub struct Near {
@@ -89,6 +95,23 @@ impl Near {
             min: min.unwrap_or(0.0),
             max: max.unwrap_or(f64::INFINITY),
         })
+    }
+
+    /// Distances, the smaller first, within which enough may be found already.
+    pub fn radii(&self) -> impl Iterator<Item = f64> {
+        let first = match self.unit {
+            Unit::Metres => FIRST_METRES,
+            Unit::Radians => FIRST_METRES / EARTH_RADIUS_METRES,
+            Unit::Flat => FIRST_FLAT,
+        };
+        let (min, max) = (self.min, self.max);
+        let all = (0..RADII).map(move |step| first * RADIUS_GROWTH.powi(step));
+        all.filter(move |radius| (min..max).contains(radius))
+    }
+
+    /// Lets places be no farther than that.
+    pub(crate) fn limit(&mut self, radius: f64) {
+        self.max = self.max.min(radius);
     }
 
     /// Whether an index over the sphere can serve it.

@@ -7,7 +7,8 @@ use lapsedb_store::index::scan::EntrySpan;
 use lapsedb_store::{Collection, ItemKey};
 
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::language::Filter;
+use crate::documents::find::Find;
+use crate::documents::language::{Filter, Language};
 use crate::documents::look::Look;
 use crate::documents::plan::{Access, Hint, Plan};
 use crate::documents::search::{places, text};
@@ -84,6 +85,39 @@ pub(crate) async fn nearest_first(look: &Look<'_>, filter: &Filter, walk: Walk) 
     found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let keys = found.into_iter().map(|(_, key)| key).collect();
     Ok(Walk::new(Source::Keys(Arc::new(keys))))
+}
+
+/// A filter that finds the nearest documents that are asked for, within a distance that is no larger than it must be.
+///
+/// # Errors
+/// When the index is not there, or the engine fails.
+pub(crate) async fn near_enough(
+    look: &Look<'_>,
+    language: &Language,
+    filter: Filter,
+    find: &Find,
+) -> Result<Filter> {
+    let Some((_, near)) = filter.near() else {
+        return Ok(filter);
+    };
+    if find.limit == 0 || !find.sort.is_empty() || look.overlay.is_some() {
+        return Ok(filter);
+    }
+    let wanted = find.skip.saturating_add(find.limit);
+    for radius in near.radii() {
+        let nearer = filter.nearer_than(radius);
+        let mut walk = language.walk(look, &nearer).await?;
+        let mut found = 0u64;
+        while !walk.ended() {
+            for row in walk.next(look, STEP_ENTRIES).await? {
+                found += u64::from(nearer.matches(&row.document()?)?);
+            }
+        }
+        if found >= wanted {
+            return Ok(nearer);
+        }
+    }
+    Ok(filter)
 }
 
 fn everything() -> Plan {

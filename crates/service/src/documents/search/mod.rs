@@ -5,7 +5,7 @@ mod keys;
 mod places;
 mod text;
 
-pub(crate) use choose::{choose, narrow, nearest_first};
+pub(crate) use choose::{choose, narrow, near_enough, nearest_first};
 pub(crate) use keys::key_makers;
 pub(crate) use places::near_field;
 pub(crate) use text::{all_specs, spec};
