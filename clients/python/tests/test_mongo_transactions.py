@@ -508,3 +508,42 @@ def test_a_claimed_id_is_not_purged_away_from_its_transaction(client, mongo, db)
         db.c.insert_many([{"_id": n, "again": True} for n in range(20)], session=s)
         s.commit_transaction()
     assert db.c.count_documents({"again": True}) == 20
+
+
+def test_what_is_made_in_a_transaction_has_its_options_there(client, db):
+    with client.start_session() as s:
+        s.start_transaction()
+        db.create_collection("c", collation={"locale": "en", "strength": 2}, validator={"n": {"$gt": 0}}, session=s)
+        db.c.insert_one({"_id": "A", "n": 1}, session=s)
+        assert db.c.find_one({"_id": "a"}, session=s) == {"_id": "A", "n": 1}
+        s.commit_transaction()
+    assert db.c.find_one({"_id": "a"}) == {"_id": "A", "n": 1}
+    with client.start_session() as s:
+        s.start_transaction()
+        with pytest.raises(OperationFailure) as caught:
+            db.c.insert_one({"n": 0}, session=s)
+        assert caught.value.code == 121
+    with client.start_session() as s:
+        s.start_transaction()
+        with pytest.raises(OperationFailure) as caught:
+            db.create_collection("v", viewOn="c", pipeline=[], check_exists=False, session=s)
+        assert caught.value.code == 263
+
+
+@pytest.mark.parametrize("change", ["drop", "index", "ttl"])
+def test_a_transaction_whose_collection_changes_may_try_again(client, db, change):
+    """What changes a collection does not wait for transactions; they notice it."""
+    db.c.create_index("_ts", expireAfterSeconds=1000)
+    db.c.insert_one({"_id": 0})
+    with client.start_session() as s:
+        s.start_transaction()
+        db.c.update_one({"_id": 0}, {"$set": {"n": 1}}, session=s)
+        {
+            "drop": lambda: db.c.drop(),
+            "index": lambda: db.c.create_index("x"),
+            "ttl": lambda: db.command("collMod", "c", index={"name": "_ts_1", "expireAfterSeconds": 10}),
+        }[change]()
+        with pytest.raises(OperationFailure) as caught:
+            db.c.update_one({"_id": 0}, {"$set": {"n": 2}}, session=s)
+        transient(caught, 112 if change == "index" else 246)
+    assert db.c.count_documents({"n": {"$exists": True}}) == 0

@@ -12,7 +12,7 @@ use lapsedb_value::{Object, Value};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::kept::options_of;
-use crate::documents::look::{Look, find_collection};
+use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::plan::{Hint, Question, plan};
 use crate::documents::search;
@@ -34,7 +34,7 @@ impl Terms {
     /// The language in these terms, at this time.
     pub(crate) async fn language(&self, work: &Work, namespace: &Namespace) -> Result<Language> {
         let view = work.ctx.view().await?;
-        let collection = find_collection(&view, namespace);
+        let collection = work.collection(&view, namespace);
         let collation = match &self.collation {
             Some(collation) => Some(collation.clone()),
             None => collection.as_ref().and_then(|collection| {
