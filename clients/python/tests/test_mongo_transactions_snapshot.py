@@ -194,6 +194,19 @@ def test_write_concerns(wire, db, command, concern, code, error):
     assert (reply.get("code"), reply.get("writeConcernError", {}).get("code")) == (code, error), reply
 
 
+def test_a_write_that_fails_tells_of_its_concern_too(wire, db):
+    db.a.insert_one({})
+    db.b.insert_one({})
+    rename = {"renameCollection": f"{db.name}.a", "to": f"{db.name}.b"}
+    for database, command, code in (
+        (db.name, {"create": "a"}, 48),
+        ("admin", rename, 48),
+        (db.name, {"dropIndexes": "a", "index": "x"}, 27),
+    ):
+        reply = wire.command(database, {**command, "writeConcern": {"w": 2}})
+        assert (reply["code"], reply["writeConcernError"]["code"]) == (code, 100)
+
+
 def test_reading_takes_no_write_concern(wire, db):
     assert wire.command(db.name, {"find": "c", "writeConcern": {"w": 1}})["code"] == 72
     pipeline = {"aggregate": "c", "pipeline": [], "cursor": {}, "writeConcern": {"w": 2}}

@@ -353,7 +353,10 @@ async fn attempt(
     }
     let concern = call.generic.write_concern.as_ref();
     match concern.filter(|_| concerned).and_then(write_concern::error) {
-        Some(concern) => Ok(answer?.with_write_concern_error(concern)),
+        Some(concern) => match answer {
+            Ok(answer) => Ok(answer.with_write_concern_error(concern)),
+            Err(fault) => Err(write_concern::with_failure(fault, concern)),
+        },
         None => answer,
     }
 }

@@ -136,6 +136,24 @@ pub(crate) fn matters(command: &Command, body: &Object) -> bool {
     WRITES.contains(&command.name) && (command.name != "aggregate" || pours())
 }
 
+/// Failures of commands that were executed: of their write concern is told too.
+const EXECUTED: [i32; 5] = [26, 27, 48, 66, 11_000];
+
+/// The same failure with what is said of the write concern.
+pub(crate) fn with_failure(fault: Fault, concern: Object) -> Fault {
+    match fault {
+        Fault::Said {
+            code,
+            message,
+            mut info,
+        } if EXECUTED.contains(&code) => {
+            info.push("writeConcernError", Value::Object(concern));
+            Fault::with(code, message, info)
+        }
+        other => other,
+    }
+}
+
 /// The error of a command's write concern, if it asks for more members than there are.
 pub(crate) fn error(concern: &Object) -> Option<Object> {
     let (code, text) = match concern.get("w")? {
