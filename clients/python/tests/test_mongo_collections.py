@@ -586,14 +586,16 @@ def test_a_tailable_cursor_goes_on_where_it_ended(db):
 def test_a_cursor_that_awaits_is_woken_by_an_insert(db):
     db.create_collection("t", capped=True, size=10000)
     db.t.insert_one({"_id": 0})
-    found = db.command("find", "t", tailable=True, awaitData=True)["cursor"]
-    more = {"getMore": Int64(found["id"]), "collection": "t", "maxTimeMS": 20_000}
-    writer = threading.Timer(0.2, lambda: db.t.insert_one({"_id": 1}))
-    writer.start()
-    # The batch comes with the insert, long before its time is over.
-    assert db.command(more)["cursor"]["nextBatch"] == [{"_id": 1}]
-    writer.join()
-    assert db.command({**more, "maxTimeMS": 1})["cursor"]["nextBatch"] == []
+    # A cursor belongs to the session that opened it, and two commands of a pool may come in two.
+    with db.client.start_session() as session:
+        found = db.command("find", "t", tailable=True, awaitData=True, session=session)["cursor"]
+        more = {"getMore": Int64(found["id"]), "collection": "t", "maxTimeMS": 20_000}
+        writer = threading.Timer(0.2, lambda: db.t.insert_one({"_id": 1}))
+        writer.start()
+        # The batch comes with the insert, long before its time is over.
+        assert db.command(more, session=session)["cursor"]["nextBatch"] == [{"_id": 1}]
+        writer.join()
+        assert db.command({**more, "maxTimeMS": 1}, session=session)["cursor"]["nextBatch"] == []
 
 
 # Time series and clustered collections
