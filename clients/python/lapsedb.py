@@ -58,6 +58,13 @@ class Server:
         self.process = None
         assert code == 0, f"exit code {code}\n{self.logged()}"
 
+    def kill(self):
+        """Ends the server as a crash would."""
+        self.process.kill()
+        self.process.wait(STOP_SECONDS_MAX)
+        self.process.stdout.close()
+        self.process = None
+
     def logged(self):
         self.log.flush()
         with open(self.log.name) as log:

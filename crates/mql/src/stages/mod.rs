@@ -302,6 +302,31 @@ impl Stage {
         }
     }
 
+    /// The name of a stage that takes or gives more than a document at a time, or writes.
+    fn beyond_one(&self) -> Option<&'static str> {
+        match self {
+            Stage::Match(_) | Stage::Shape(_) | Stage::ReplaceRoot(_) | Stage::Redact(_) => None,
+            Stage::Group(_) => Some("$group"),
+            Stage::Sort(_) => Some("$sort"),
+            Stage::Limit(_) => Some("$limit"),
+            Stage::Skip(_) => Some("$skip"),
+            Stage::Unwind(_) => Some("$unwind"),
+            Stage::Facet(_) => Some("$facet"),
+            Stage::Sample(_) => Some("$sample"),
+            Stage::Lookup(_) => Some("$lookup"),
+            Stage::GraphLookup(_) => Some("$graphLookup"),
+            Stage::UnionWith(_) => Some("$unionWith"),
+            Stage::BucketAuto(_) => Some("$bucketAuto"),
+            Stage::SetWindowFields(_) => Some("$setWindowFields"),
+            Stage::Densify(_) => Some("$densify"),
+            Stage::GeoNear(_) => Some("$geoNear"),
+            Stage::Documents(_) => Some("$documents"),
+            Stage::Source(_) => Some("$changeStream"),
+            Stage::Out(_) => Some("$out"),
+            Stage::Merge(_) => Some("$merge"),
+        }
+    }
+
     /// Refuses a search of texts or places where no index can serve it.
     fn check_search(&self, at: usize, place: Place) -> Result<()> {
         let Stage::Match(filter) = self else {

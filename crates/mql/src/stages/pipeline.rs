@@ -91,6 +91,11 @@ impl Pipeline {
         }
     }
 
+    /// The first stage behind the source that is more than a look at one document at a time.
+    pub fn beyond_one(&self) -> Option<&'static str> {
+        self.stages.iter().skip(1).find_map(Stage::beyond_one)
+    }
+
     /// The other collections that its stages read, those inside stages too.
     pub fn reads(&self) -> Vec<Str> {
         let mut names = Vec::new();

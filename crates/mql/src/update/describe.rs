@@ -11,6 +11,9 @@ pub enum Described {
     Fields(Description),
     /// It was computed anew: what changed is the difference between the two, see [`Description::between`].
     Difference,
+    /// Parts of it were changed: what changed is the difference between the two, however large, see
+    /// [`Description::of_change`].
+    Change,
 }
 
 impl Described {
@@ -20,6 +23,7 @@ impl Described {
             Described::Whole => None,
             Described::Fields(description) => Some(description.clone()),
             Described::Difference => Description::between(before, after),
+            Described::Change => Some(Description::of_change(before, after)),
         }
     }
 }

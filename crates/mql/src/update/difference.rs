@@ -41,22 +41,24 @@ impl Description {
     /// The difference between two versions of a document; none, if the log has the new version as a whole because it is
     /// not larger.
     pub fn between(before: &Object, after: &Object) -> Option<Description> {
-        let size = object_bytes(after);
-        let difference = objects(before, after, ENTRY_BYTES)?;
-        if difference.bytes() + ENTRY_BYTES >= size {
-            return None;
-        }
-        let mut description = Description::default();
-        describe_object(&difference, &mut Path::default(), &mut description);
-        Some(description)
+        let difference = objects(before, after);
+        let smaller = difference.bytes() + ENTRY_BYTES < object_bytes(after);
+        smaller.then(|| described(&difference))
+    }
+
+    /// The difference between two versions of a document, however large it is.
+    pub fn of_change(before: &Object, after: &Object) -> Description {
+        described(&objects(before, after))
     }
 }
 
-fn objects<'a>(
-    before: &'a Object,
-    after: &'a Object,
-    padding: usize,
-) -> Option<ObjectDifference<'a>> {
+fn described(difference: &ObjectDifference<'_>) -> Description {
+    let mut description = Description::default();
+    describe_object(difference, &mut Path::default(), &mut description);
+    description
+}
+
+fn objects<'a>(before: &'a Object, after: &'a Object) -> ObjectDifference<'a> {
     let mut difference = ObjectDifference::default();
     let mut old = before.iter().peekable();
     let mut new = after.iter().peekable();
@@ -84,7 +86,7 @@ fn objects<'a>(
             .retain(|removed| *removed != name.as_str());
         difference.added.push((name.as_str(), value));
     }
-    (difference.bytes() + padding < object_bytes(after)).then_some(difference)
+    difference
 }
 
 fn arrays<'a>(before: &'a [Value], after: &'a [Value]) -> Option<ArrayDifference<'a>> {
@@ -110,7 +112,8 @@ fn arrays<'a>(before: &'a [Value], after: &'a [Value]) -> Option<ArrayDifference
 fn inner<'a>(before: &'a Value, after: &'a Value) -> Option<Difference<'a>> {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
-            objects(before, after, 0).map(Difference::Object)
+            let difference = objects(before, after);
+            (difference.bytes() < object_bytes(after)).then_some(Difference::Object(difference))
         }
         (Value::Array(before), Value::Array(after)) => arrays(before, after).map(Difference::Array),
         _ => None,
@@ -242,5 +245,27 @@ fn describe_array(
             Element::Updated(value) => description.updated.push((path, Value::clone(value))),
             Element::Inner(inner) => describe(inner, &mut path, description),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(members: &[(&str, i32)]) -> Object {
+        let mut object = Object::with_capacity(members.len());
+        for (name, value) in members {
+            object.push(*name, Value::Int32(*value));
+        }
+        object
+    }
+
+    #[test]
+    fn a_small_document_is_told_as_a_whole_unless_parts_of_it_were_changed() {
+        let (before, after) = (object(&[("n", 1), ("x", 1)]), object(&[("n", 2)]));
+        assert!(Description::between(&before, &after).is_none());
+        let change = Description::of_change(&before, &after);
+        assert_eq!((change.updated.len(), change.removed.len()), (1, 1));
+        assert!(Description::of_change(&after, &after).updated.is_empty());
     }
 }

@@ -15,7 +15,7 @@ use lapsedb_store::Watched;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::Namespace;
-use crate::documents::fault::Fault;
+use crate::documents::fault::{Fault, Result};
 
 pub(crate) use last_words::last_words;
 pub(crate) use open::open;
@@ -57,6 +57,11 @@ impl Scope {
             }
         }
     }
+}
+
+/// Refuses a stream that could be opened nowhere, or not on a name of the server's own.
+pub(crate) fn check(namespace: &Namespace, asked: &Object) -> Result<()> {
+    options::read(namespace, asked).map(drop)
 }
 
 /// A failure after which no driver should try to resume.

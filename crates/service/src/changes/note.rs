@@ -31,6 +31,8 @@ pub(crate) struct Note {
     pub(crate) fields: Option<Object>,
     /// The document was computed from the one before.
     pub(crate) difference: bool,
+    /// Parts of the document were changed.
+    pub(crate) change: bool,
     /// Streams may have the images.
     pub(crate) images: bool,
     pub(crate) origin: Option<Origin>,
@@ -38,6 +40,7 @@ pub(crate) struct Note {
 
 const FIELDS: &str = "d";
 const DIFFERENCE: &str = "p";
+const CHANGE: &str = "c";
 const IMAGES: &str = "i";
 const SESSION: &str = "l";
 const NUMBER: &str = "n";
@@ -63,6 +66,7 @@ pub(crate) fn write(
             note.push(FIELDS, Value::Object(description.to_stored()));
         }
         Described::Difference => note.push(DIFFERENCE, true),
+        Described::Change => note.push(CHANGE, true),
     }
     if keeps_images(mongo) {
         note.push(IMAGES, true);
@@ -112,6 +116,7 @@ impl Note {
         };
         Ok(Note {
             difference: flag(&note, DIFFERENCE),
+            change: flag(&note, CHANGE),
             images: flag(&note, IMAGES),
             origin,
             fields: note.remove(FIELDS).and_then(Value::into_object),
@@ -123,6 +128,7 @@ impl Note {
         match &self.fields {
             Some(fields) => Some(Description::of_stored(fields, before, after)),
             None if self.difference => Description::between(before, after),
+            None if self.change => Some(Description::of_change(before, after)),
             None => None,
         }
     }

@@ -36,6 +36,12 @@ pub(crate) async fn open(
         ));
     }
     let options = options::read(namespace, asked)?;
+    if let Some(stage) = pipeline.beyond_one() {
+        return Err(Fault::new(
+            code::ILLEGAL_OPERATION,
+            format!("{stage} is not permitted in a $changeStream pipeline"),
+        ));
+    }
     keep_all(work, namespace, options.scope).await?;
     let look = Look::fresh(work, namespace).await?;
     let (after, not_before) = begin(&look.view, namespace, &options).await?;

@@ -134,7 +134,7 @@ async fn patch_item(
     };
     document.check_size()?;
     document.check_ttl(txn.collection())?;
-    let described = Described::Difference;
+    let described = Described::Change;
     put_as(txn, key, &partition, &document, (Outcome::Ok, described)).await
 }
 

@@ -27,6 +27,10 @@ pub(crate) async fn aggregate(
     asked: &Aggregate,
 ) -> Result<Batch> {
     let first = asked.pipeline.first().and_then(Value::as_object);
+    if let Some(Value::Object(stream)) = first.and_then(|stage| stage.get("$changeStream")) {
+        // What is wrong with the stream itself, or with following a name of the server's own, comes first.
+        crate::changes::check(namespace, stream)?;
+    }
     if first.is_some_and(|stage| OF_COLLECTIONS.iter().any(|name| stage.contains_key(name))) {
         return Err(Fault::new(
             code::COMMAND_NOT_SUPPORTED_ON_VIEW,
