@@ -140,6 +140,31 @@ def test_a_collection_that_is_made_later_is_followed_from_its_beginning(client, 
             assert short(told(stream))[:3] == [("insert", 1), ("insert", 2), ("insert", 3)]
 
 
+def test_what_pipelines_write_is_told(collection):
+    other = collection.database.other
+    other.insert_many([{"_id": 1, "a": {"x": 1}}, {"_id": 2, "a": {"x": 1}, "same": 1}])
+    with watch(other) as stream:
+        collection.insert_many([{"_id": 1, "a": {"x": 1, "y": 2}}, {"_id": 2, "a": {"x": 1}}, {"_id": 3}])
+        collection.aggregate([{"$merge": "other"}])
+        events = told(stream)
+        # Merged members are told as a whole, and what stays as it is not at all.
+        assert short(events) == [("update", 1), ("insert", 3)]
+        assert events[0]["updateDescription"]["updatedFields"] == {"a": {"x": 1, "y": 2}}
+        collection.aggregate([{"$merge": {"into": "other", "whenMatched": "replace"}}])
+        assert short(told(stream)) == [("replace", 2)]
+        collection.aggregate([{"$out": "other"}])
+        assert short(told(stream)) == ["rename", "invalidate"]
+
+
+def test_the_index_on_id_is_told_with_its_collation(collection):
+    with watch(collection.database, show_expanded_events=True) as stream:
+        collection.database.create_collection("c", collation={"locale": "de"})
+        [event] = told(stream)
+    index = event["operationDescription"]["idIndex"]
+    assert index["collation"]["locale"] == "de" and index["key"] == {"_id": 1}
+    assert [dict(shown) for shown in collection.list_indexes()] == [index]
+
+
 def test_what_others_do_is_not_told(client, collection):
     with watch(collection) as one, watch(collection.database) as whole:
         collection.database.other.insert_one({"_id": 1})

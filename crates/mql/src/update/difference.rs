@@ -46,6 +46,21 @@ impl Description {
         smaller.then(|| described(&difference))
     }
 
+    /// The members that are another now, each as a whole.
+    pub fn of_members(before: &Object, after: &Object) -> Description {
+        let mut description = Description::default();
+        for (name, value) in after.iter() {
+            let same = before
+                .get(name)
+                .is_some_and(|old| identical_bson(old, value));
+            if !same {
+                let path = Path::default().with(Part::name(name));
+                description.updated.push((path, value.clone()));
+            }
+        }
+        description
+    }
+
     /// The difference between two versions of a document, however large it is.
     pub fn of_change(before: &Object, after: &Object) -> Description {
         described(&objects(before, after))

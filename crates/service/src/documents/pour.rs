@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lapsedb_mql::filter::Options;
 use lapsedb_mql::stages::{Merge, Out, Pipeline, WhenMatched, WhenNotMatched};
-use lapsedb_mql::update::{Described, Updated};
+use lapsedb_mql::update::{Described, Description, Updated};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::drop::drop_collection;
@@ -150,6 +150,7 @@ async fn one(
                     merged.insert(name, value);
                 }
             }
+            described = Described::Fields(Description::of_members(&old, &merged));
             merged
         }
         WhenMatched::Pipeline { stages, variables } => {

@@ -69,7 +69,14 @@ fn on_id(collection: &Collection) -> Object {
             index.push("clustered", true);
             index
         }
-        None => base(&pattern(ID), ID_INDEX),
+        None => {
+            let mut index = base(&pattern(ID), ID_INDEX);
+            let collation = options_of(collection).and_then(|options| options.get("collation"));
+            if let Some(collation) = collation {
+                index.push("collation", collation.clone());
+            }
+            index
+        }
     }
 }
 
