@@ -72,7 +72,8 @@ fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
     let on = Rights { privileges, asked };
     match asked.command {
         "aggregate" => on.aggregates(),
-        "count" | "distinct" | "find" => on.collection(&[Action::Find]),
+        // The last is refused by the command itself.
+        "count" | "distinct" | "find" | "mapReduce" => on.collection(&[Action::Find]),
         "getMore" => on.fetches(),
         "dataSize" => on.namespace(asked.name, &[Action::Find]),
         "insert" => on.writes(&[Action::Insert]),
@@ -96,6 +97,12 @@ fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
         "cloneCollectionAsCapped" => on.clones(),
         "renameCollection" => on.renames(),
         "planCacheClear" => on.collection(&[Action::PlanCacheWrite]),
+        "planCacheListFilters" | "planCacheSetFilter" => {
+            on.collection(&[Action::PlanCacheIndexFilter])
+        }
+        "customAction" => on.provisions(),
+        "shardCollection" => on.namespace(asked.name, &[Action::EnableSharding]),
+        "enableSharding" => on.shards(),
         "dbHash" => on.database(&[Action::DbHash]),
         "dbStats" => on.database(&[Action::DbStats]),
         "dropDatabase" => on.database(&[Action::DropDatabase]),
@@ -258,6 +265,21 @@ impl Rights<'_> {
         };
         let target = Target::Collection(self.asked.database.to_owned(), source.to_owned());
         self.all(&[Action::Find], &target) && self.pipeline(false)
+    }
+
+    /// Throughput is seen by who sees the collections, and set by who makes them.
+    fn provisions(&self) -> bool {
+        let action = self.asked.body.get(self.asked.name).and_then(Value::as_str);
+        if action.is_some_and(|action| action.starts_with("Get")) {
+            return self.database(&[Action::ListCollections]);
+        }
+        self.database(&[Action::CreateCollection, Action::CollMod])
+    }
+
+    fn shards(&self) -> bool {
+        let database = self.asked.body.get(self.asked.name).and_then(Value::as_str);
+        let target = Target::Database(database.unwrap_or_default().to_owned());
+        self.all(&[Action::EnableSharding], &target)
     }
 
     fn renames(&self) -> bool {

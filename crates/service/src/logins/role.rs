@@ -286,7 +286,7 @@ fn grant(role: Builtin, database: &str, all: &mut Privileges) {
             all.add(Resource::Cluster, HOST_MANAGER);
             all.add(Resource::Databases, Actions::of(&[KillCursors]));
         }
-        Builtin::ClusterManager => all.add(Resource::Cluster, CLUSTER_MANAGER),
+        Builtin::ClusterManager => cluster_manager(all),
         Builtin::ClusterAdmin => cluster_admin(all),
         Builtin::Backup => backup(all),
         Builtin::Restore => restore(all),
@@ -341,9 +341,15 @@ fn monitor(all: &mut Privileges) {
     all.add(Resource::Named("system.profile"), Actions::of(&[Find]));
 }
 
+fn cluster_manager(all: &mut Privileges) {
+    all.add(Resource::Cluster, CLUSTER_MANAGER);
+    all.add(Resource::Databases, Actions::of(&[Action::EnableSharding]));
+}
+
 fn cluster_admin(all: &mut Privileges) {
     monitor(all);
-    all.add(Resource::Cluster, HOST_MANAGER.and(CLUSTER_MANAGER));
+    cluster_manager(all);
+    all.add(Resource::Cluster, HOST_MANAGER);
     all.add(
         Resource::Databases,
         Actions::of(&[DropDatabase, KillCursors]),

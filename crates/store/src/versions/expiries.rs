@@ -2,7 +2,8 @@
 //!
 //! Three may come first: a reader of the feed, the tick, and a transaction that writes or removes what a dead record has left
 //! (`txn/events.rs`). The first two move the told places in [`Told`](super::state::Told) forward in the same batch as their
-//! events; the third checks them. So each expiry is told once, in the order of death, before anything else happens to its id.
+//! events; the third checks them. So each expiry is told once, with its moment, before anything else happens to its id. Those by
+//! ttl come in the order of death, and those by dates too, one after the other.
 
 use std::sync::Arc;
 

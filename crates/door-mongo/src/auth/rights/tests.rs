@@ -163,4 +163,19 @@ fn every_command_has_its_rights() {
         let text = format!(r#"{{"{}":"c","collection":"c"}}"#, command.name);
         assert!(may(&root, &text), "{}", command.name);
     }
+    assert!(may(&root, r#"{"shardCollection":"a.c"}"#));
+}
+
+#[test]
+fn throughput_is_seen_by_readers_and_set_by_administrators() {
+    let (get, set) = (
+        r#"{"customAction":"GetCollection","collection":"c"}"#,
+        r#"{"customAction":"UpdateCollection","collection":"c"}"#,
+    );
+    let reader = login(&[("read", "a")]);
+    assert!(may(&reader, get) && !may(&reader, set));
+    let admin = login(&[("dbAdmin", "a")]);
+    assert!(may(&admin, get) && may(&admin, set));
+    assert!(!may(&admin, r#"{"enableSharding":"a"}"#));
+    assert!(!may(&admin, r#"{"shardCollection":"a.c"}"#));
 }
