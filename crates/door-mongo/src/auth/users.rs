@@ -10,6 +10,7 @@ use subtle::ConstantTimeEq as _;
 use crate::auth::login::Kind;
 use crate::auth::password::{blocking, prepared};
 use crate::auth::scram::{Credentials, Hash};
+use crate::codes;
 use crate::door::{Door, Settings};
 
 /// The user whose password is the master key: the account's name.
@@ -70,7 +71,9 @@ impl Key {
         if let Some(kept) = slot.and_then(OnceLock::get) {
             return Ok(Arc::clone(kept));
         }
-        let bytes = prepared(hash, name, &self.text).unwrap_or_default();
+        // A key that cannot be prepared opens nothing: least of all to who sends nothing.
+        let bytes = prepared(hash, name, &self.text)
+            .ok_or_else(|| Fault::new(codes::AUTHENTICATION_FAILED, "Authentication failed."))?;
         let made = Arc::new(blocking(move || Credentials::new(hash, &bytes)).await?);
         // Who came first is kept: the salt must stay the same.
         Ok(match slot {
