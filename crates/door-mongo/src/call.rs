@@ -89,14 +89,19 @@ impl Call<'_> {
 
     /// The work of this command, outside of its session.
     pub(crate) fn work(&self) -> Work {
-        Work::new(self.ctx()).within(self.generic.max_time)
+        self.timed(Work::new(self.ctx()))
     }
 
     /// The work of this command at its place in its session.
     pub(crate) async fn begin(&self) -> Result<Work, Fault> {
         self.begun.store(true, Ordering::Relaxed);
         let work = sessions::begin(self.ctx(), &self.generic.session).await;
-        Ok(work?.within(self.generic.max_time))
+        Ok(self.timed(work?))
+    }
+
+    fn timed(&self, work: Work) -> Work {
+        let runs_out = self.door.fail_points.times_out();
+        work.within(self.generic.max_time).running_out(runs_out)
     }
 }
 

@@ -53,6 +53,8 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     let waits = cursor.feed.waits_here();
     if waits {
         work.without_deadline();
+    } else if cursor.time_left.is_some() {
+        work.go_on_within(cursor.time_left);
     }
     let cursors = &work.ctx.service().documents_state().cursors;
     let ended = loop {
@@ -61,7 +63,11 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             false => None,
         };
         let look = Look::fresh(work, &base).await?;
-        let ended = match cursor.feed.next(work, &look, &mut room).await {
+        let next = match work.in_time() {
+            Ok(()) => cursor.feed.next(work, &look, &mut room).await,
+            Err(fault) => Err(fault),
+        };
+        let ended = match next {
             Ok(ended) => ended,
             Err(fault) => {
                 cursors.remove(more.cursor);
@@ -81,6 +87,9 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     };
     if ended {
         cursors.remove(more.cursor);
+    }
+    if cursor.time_left.is_some() {
+        cursor.time_left = work.time_left();
     }
     Ok(Batch {
         cursor: if ended { 0 } else { more.cursor },

@@ -124,6 +124,8 @@ pub(crate) struct Cursor {
     pub(crate) place: Option<(SessionId, Option<i64>)>,
     /// The state of the store that it reads, if it is not the newest of each batch.
     pub(crate) kept: Option<Kept>,
+    /// What is left of the time that all its batches together may take.
+    pub(crate) time_left: Option<Duration>,
 }
 
 struct Slot {
@@ -250,6 +252,8 @@ pub(crate) async fn open(
     let cursor = if ended || options.single_batch {
         0
     } else {
+        // Where batches wait, the time was that of the first alone.
+        let time_left = work.time_left().filter(|_| !feed.waits());
         let cursor = Cursor {
             owner: work.ctx.login.clone(),
             namespace: namespace.clone(),
@@ -257,6 +261,7 @@ pub(crate) async fn open(
             no_timeout: options.no_timeout,
             place: work.owner(),
             kept: work.kept().cloned(),
+            time_left,
         };
         work.ctx.service().documents_state().cursors.keep(cursor)?
     };

@@ -10,6 +10,7 @@ fn cursor(no_timeout: bool) -> Cursor {
         no_timeout,
         place: None,
         kept: None,
+        time_left: None,
     }
 }
 

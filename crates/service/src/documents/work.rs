@@ -37,6 +37,8 @@ pub struct Work {
     pub ctx: Ctx,
     deadline: Option<Instant>,
     limit: Option<Duration>,
+    /// A test wants its time to be up, if it was given any.
+    runs_out: bool,
     place: Place,
     bypass: bool,
     kept: Option<Kept>,
@@ -51,6 +53,7 @@ impl Work {
             ctx,
             deadline: None,
             limit: None,
+            runs_out: false,
             place: Place::Alone,
             bypass: false,
             kept: None,
@@ -120,6 +123,24 @@ impl Work {
     /// The same without an end: the time it was given is for waiting.
     pub(crate) const fn without_deadline(&mut self) {
         self.deadline = None;
+    }
+
+    /// The same, with no time left of what it is given, if that is wanted.
+    #[must_use]
+    pub const fn running_out(mut self, runs_out: bool) -> Work {
+        self.runs_out = runs_out;
+        self
+    }
+
+    /// From now on it has the time that another command has left over.
+    pub(crate) fn go_on_within(&mut self, left: Option<Duration>) {
+        self.deadline = left.map(|left| Clock::monotonic() + left);
+    }
+
+    /// How much it has left of its time.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_duration_since(Clock::monotonic()))
     }
 
     /// How long it may take, or wait.
@@ -197,7 +218,7 @@ impl Work {
     /// When its time is up.
     pub fn in_time(&self) -> Result<()> {
         match self.deadline {
-            Some(deadline) if Clock::monotonic() >= deadline => Err(Fault::new(
+            Some(deadline) if self.runs_out || Clock::monotonic() >= deadline => Err(Fault::new(
                 code::MAX_TIME_MS_EXPIRED,
                 "operation exceeded time limit",
             )),
