@@ -1,6 +1,7 @@
 //! Documents as they are found: filtered, projected, counted off.
 
 use bytes::Bytes;
+use lapsedb_store::ItemKey;
 use lapsedb_store::index::named::keys::document_keys;
 use lapsedb_value::{Object, Value, bson, order};
 
@@ -16,6 +17,8 @@ const STEP_ROWS: usize = 256;
 
 /// Code of a cursor whose collection has gone.
 const QUERY_PLAN_KILLED: i32 = 175;
+/// Code of a cursor whose place in a capped collection has gone.
+const CAPPED_POSITION_LOST: i32 = 136;
 
 /// A query that streams.
 pub(crate) struct Query {
@@ -28,6 +31,10 @@ pub(crate) struct Query {
     pub(crate) skip: u64,
     /// How many may still come.
     pub(crate) left: u64,
+    /// Whether it can go on only from a document that is still there, as in the natural order of a capped collection.
+    pub(crate) holds_on: bool,
+    /// The last document it has come to, and its creation.
+    pub(crate) position: Option<(ItemKey, u64)>,
     /// Whether it goes on when there are more documents, and waits for them.
     pub(crate) tail: Option<Tail>,
     /// The order in which they come, for projections that show it.
@@ -91,10 +98,28 @@ impl Query {
             }
             self.walk.go_on();
         }
+        self.check_position(look).await?;
         let ended = self.fill(work, look, room, &mut loaded).await?;
         look.spend(&work.ctx, charge::query(loaded));
         // Where there was nothing at all, there is no place to go on from.
         Ok(ended && !(self.tail.is_some() && self.walk.has_seen()))
+    }
+
+    /// Refuses to go on from a document that has been overwritten or deleted: what was between may have been, too.
+    async fn check_position(&self, look: &Look<'_>) -> Result<()> {
+        let (Some((key, ordinal)), Some(collection)) = (&self.position, &look.collection) else {
+            return Ok(());
+        };
+        let found = look.view.get(collection, key).await?;
+        if found.is_some_and(|live| live.header().ordinal == *ordinal) {
+            return Ok(());
+        }
+        Err(Fault::new(
+            CAPPED_POSITION_LOST,
+            format!(
+                "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId({ordinal})"
+            ),
+        ))
     }
 
     async fn fill(
@@ -122,7 +147,11 @@ impl Query {
                 }
                 self.tally.documents += 1;
                 self.tally.keys += row.passed;
-                let Some(document) = self.shown(look, &row)? else {
+                let shown = self.shown(look, &row)?;
+                if room.left() > 0 {
+                    self.come_to(&row);
+                }
+                let Some(document) = shown else {
                     continue;
                 };
                 self.tally.matched += 1;
@@ -141,6 +170,12 @@ impl Query {
             step *= 2;
         }
         Ok(true)
+    }
+
+    fn come_to(&mut self, row: &Row) {
+        if self.holds_on {
+            self.position = Some((row.key.clone(), row.ordinal));
+        }
     }
 
     /// The document as the client sees it, if it matches.

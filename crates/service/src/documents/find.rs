@@ -105,7 +105,11 @@ impl Find {
             true => (None, sort.filter(|sort| !sort.is_natural())),
             false => (sort.clone(), sort),
         };
+        let natural = matches!(plan.access, Access::Everything { .. });
+        let capped = look.collection.as_deref().and_then(cap_of).is_some();
         let query = Query {
+            holds_on: natural && capped,
+            position: None,
             walk: Walk::new(plan.source),
             needed: Needed::by(&filter),
             tail: self.tail.filter(|_| look.collection.is_some()),

@@ -1,0 +1,150 @@
+"""Cursors over several batches: the time they have together, and the place they have in a capped collection. Expected
+answers are those of a real mongod."""
+
+import pymongo
+import pytest
+from bson.int64 import Int64
+from pymongo.errors import OperationFailure
+
+from conftest import fresh, running
+
+
+@pytest.fixture(scope="module")
+def client():
+    with running("--virtual-clock", "--enable-test-commands", "--mongo-port", "0") as server:
+        with pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000) as client:
+            yield client
+
+
+@pytest.fixture
+def db(client):
+    name = fresh("db")
+    yield client[name]
+    client.drop_database(name)
+
+
+@pytest.fixture
+def session(client):
+    """A cursor belongs to the session that opened it."""
+    with client.start_session() as session:
+        yield session
+
+
+class Batches:
+    """A cursor, batch by batch."""
+
+    def __init__(self, db, session, command, **more):
+        self.db, self.session = db, session
+        self.cursor = db.command(command, session=session, **more)["cursor"]
+        self.id = self.cursor["id"]
+
+    def next(self, size=2, **more):
+        _, collection = self.cursor["ns"].split(".", 1)
+        command = {"getMore": Int64(self.id), "collection": collection, "batchSize": size, **more}
+        return self.db.command(command, session=self.session)["cursor"]["nextBatch"]
+
+
+def refused(call, code):
+    with pytest.raises(OperationFailure) as caught:
+        call()
+    assert caught.value.code == code, caught.value.details
+    return caught.value.details
+
+
+@pytest.fixture
+def late(client):
+    """No command that has a time has any left."""
+
+    class Late:
+        def __enter__(self):
+            client.admin.command("configureFailPoint", "maxTimeAlwaysTimeOut", mode="alwaysOn")
+
+        def __exit__(self, *_):
+            client.admin.command("configureFailPoint", "maxTimeAlwaysTimeOut", mode="off")
+
+    return Late()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"find": "c", "batchSize": 1, "maxTimeMS": 60_000},
+        {"find": "c", "batchSize": 1, "maxTimeMS": 60_000, "sort": {"x": 1}},
+        {"aggregate": "c", "pipeline": [], "cursor": {"batchSize": 1}, "maxTimeMS": 60_000},
+        {"find": "capped", "batchSize": 1, "maxTimeMS": 60_000, "tailable": True},
+    ],
+    ids=["find", "sorted", "aggregate", "tailable"],
+)
+def test_the_time_of_a_cursor_is_that_of_all_its_batches(db, session, late, command):
+    db.create_collection("capped", capped=True, size=10_000)
+    for collection in (db.c, db.capped):
+        collection.insert_many([{"_id": n, "x": n} for n in range(10)])
+    batches = Batches(db, session, command)
+    assert [one["_id"] for one in batches.next()] == [1, 2]
+    with late:
+        refused(batches.next, 50)
+    # A cursor that has failed is closed.
+    refused(batches.next, 43)
+
+
+def test_a_cursor_without_a_time_or_that_waits_has_no_end(db, session, late):
+    db.create_collection("capped", capped=True, size=10_000)
+    db.capped.insert_many([{"_id": n} for n in range(10)])
+    free = Batches(db, session, {"find": "capped", "batchSize": 1})
+    waiting = {"find": "capped", "batchSize": 1, "tailable": True, "awaitData": True, "maxTimeMS": 60_000}
+    waiting = Batches(db, session, waiting)
+    stream = {"aggregate": "capped", "pipeline": [{"$changeStream": {}}], "cursor": {}, "maxTimeMS": 60_000}
+    stream = Batches(db, session, stream)
+    db.capped.insert_one({"_id": 10})
+    with late:
+        assert len(free.next()) == 2 and len(waiting.next()) == 2 and len(stream.next()) == 1
+    refused(lambda: free.next(maxTimeMS=100), 2)
+
+
+@pytest.mark.parametrize("more", [{}, {"tailable": True}, {"filter": {"x": {"$exists": False}}}])
+def test_a_cursor_dies_with_its_place_in_a_capped_collection(db, session, more):
+    def begun(size):
+        db.t.drop()
+        db.create_collection("t", capped=True, size=10_000, max=3)
+        db.t.insert_many([{"_id": n} for n in range(3)])
+        return Batches(db, session, "find", value="t", batchSize=size, **more)
+
+    def insert(*ids):
+        db.t.insert_many([{"_id": n} for n in ids])
+
+    overwritten = begun(1)
+    insert(3)
+    said = refused(overwritten.next, 136)
+    assert said["codeName"] == "CappedPositionLost" and "Last seen record id: RecordId(" in said["errmsg"]
+    refused(overwritten.next, 43)
+    deleted = begun(1)
+    db.t.delete_one({"_id": 0})
+    refused(deleted.next, 136)
+    at_the_end = begun(3)
+    insert(3, 4)
+    assert at_the_end.next() == [{"_id": 3}, {"_id": 4}]
+    left_behind = begun(3)
+    insert(3, 4, 5)
+    refused(left_behind.next, 136)
+    # Who has seen nothing yet has no place to lose.
+    unbegun = begun(0)
+    insert(3, 4, 5)
+    assert unbegun.next() == [{"_id": 3}, {"_id": 4}]
+
+
+def test_a_place_is_lost_backward_too_but_not_in_an_index(db, session):
+    def begun(sort):
+        db.t.drop()
+        db.create_collection("t", capped=True, size=10_000, max=3)
+        db.t.insert_many([{"_id": n} for n in range(3)])
+        return Batches(db, session, "find", value="t", batchSize=1, sort=sort)
+
+    backward = begun({"$natural": -1})
+    db.t.insert_one({"_id": 3})
+    assert backward.next() == [{"_id": 1}]
+    backward = begun({"$natural": -1})
+    db.t.insert_many([{"_id": n} for n in (3, 4, 5)])
+    refused(backward.next, 136)
+    indexed = begun({"_id": 1})
+    db.t.insert_many([{"_id": n} for n in (3, 4, 5)])
+    assert indexed.next() == [{"_id": 3}, {"_id": 4}]
