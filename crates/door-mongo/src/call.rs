@@ -89,19 +89,22 @@ impl Call<'_> {
 
     /// The work of this command, outside of its session.
     pub(crate) fn work(&self) -> Work {
-        self.timed(Work::new(self.ctx()))
+        self.bounded(Work::new(self.ctx()))
     }
 
     /// The work of this command at its place in its session.
     pub(crate) async fn begin(&self) -> Result<Work, Fault> {
         self.begun.store(true, Ordering::Relaxed);
         let work = sessions::begin(self.ctx(), &self.generic.session).await;
-        Ok(self.timed(work?))
+        Ok(self.bounded(work?))
     }
 
-    fn timed(&self, work: Work) -> Work {
+    /// Work that ends when its time is up, or when somebody ends this command.
+    fn bounded(&self, work: Work) -> Work {
         let runs_out = self.door.fail_points.times_out();
-        work.within(self.generic.max_time).running_out(runs_out)
+        let halted = self.connection.line.halted();
+        let work = work.within(self.generic.max_time);
+        work.running_out(runs_out).until(halted)
     }
 }
 

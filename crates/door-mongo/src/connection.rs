@@ -9,12 +9,14 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 use lapsedb_service::Clock;
 use lapsedb_service::documents::Fault;
+use lapsedb_service::operations::Line;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
 use crate::auth::{Login, Session};
 use crate::call::{self, Answered};
 use crate::door::{Counted, Door};
+use crate::noted::Noted;
 use crate::wire::{self, HEADER_BYTES, Header, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg};
 
 /// Bytes of a message before its sender has logged in, where that is asked.
@@ -54,6 +56,8 @@ pub(crate) struct Connection {
     pub(crate) app_name: Option<String>,
     /// Closes after the answer.
     pub(crate) closing: bool,
+    /// Where others see what it does.
+    pub(crate) line: Arc<Line>,
 }
 
 /// What a message may be, and how long it may take.
@@ -119,13 +123,16 @@ impl Door {
     ) {
         let number = self.connections.made.fetch_add(1, Ordering::Relaxed) + 1;
         self.connections.open.fetch_add(1, Ordering::Relaxed);
+        let number = i32::try_from(number & 0x7FFF_FFFF).unwrap_or(i32::MAX);
+        let operations = &self.service.documents_state().operations;
         let mut connection = Connection {
-            number: i32::try_from(number & 0x7FFF_FFFF).unwrap_or(i32::MAX),
+            number,
             peer,
             login: None,
             sasl: None,
             app_name: None,
             closing: false,
+            line: operations.open(number, peer.client.to_string()),
         };
         let mut stop = std::pin::pin!(stop);
         let mut inbox = BytesMut::new();
@@ -145,6 +152,8 @@ impl Door {
             };
             let ended = match received {
                 Ok(Received::Whole(message)) => {
+                    let came = u64::try_from(message.bytes).unwrap_or(0);
+                    operations.traffic.came.fetch_add(came, Ordering::Relaxed);
                     self.answer(&mut stream, &mut connection, message).await
                 }
                 Ok(Received::Refused(number, why)) => {
@@ -162,6 +171,7 @@ impl Door {
             }
         }
         let _ = stream.shutdown().await;
+        operations.close(&connection.line);
         self.connections.open.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -170,9 +180,10 @@ impl Door {
         self: &Arc<Self>,
         stream: &mut (impl AsyncWrite + Unpin),
         connection: &mut Connection,
-        incoming: Box<Incoming>,
+        mut incoming: Box<Incoming>,
     ) -> Result<Option<Box<Incoming>>, End> {
         let start = Clock::monotonic();
+        let noted = Noted::begin(self, connection, &mut incoming);
         let (wanted, again) = match &incoming.message {
             Message::Msg(msg) => (!msg.more_to_come, fetches_all(msg).then(|| msg.clone())),
             Message::Query(_) => (true, None),
@@ -188,10 +199,12 @@ impl Door {
             form,
             more,
         } = answered;
+        let took = start.elapsed();
+        noted.answered(command, code.is_none(), took);
         (self.count)(Counted {
             command,
             code,
-            took: start.elapsed(),
+            took,
         });
         if !wanted || connection.closing {
             return Ok(None);
@@ -210,11 +223,15 @@ impl Door {
                 wire::old_reply(incoming.request_id, reply_id, failed, document)
             }
         };
+        let went = u64::try_from(bytes.len()).unwrap_or(0);
+        let traffic = &self.service.documents_state().operations.traffic;
+        traffic.went.fetch_add(went, Ordering::Relaxed);
         stream.write_all(&bytes).await?;
         stream.flush().await?;
         // The next answer answers this one.
         Ok(again.map(|msg| {
             Box::new(Incoming {
+                bytes: 0,
                 request_id: reply_id,
                 compressor: incoming.compressor,
                 message: Message::Msg(msg),

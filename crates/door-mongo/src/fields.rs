@@ -143,6 +143,11 @@ impl Fields {
         self.members.remove(&call.name).unwrap_or_default()
     }
 
+    /// All that is left.
+    pub(crate) fn rest(self) -> Object {
+        self.members
+    }
+
     /// Refuses what nobody has asked for.
     pub(crate) fn end(self) -> Result<(), Fault> {
         match self.members.keys().next() {

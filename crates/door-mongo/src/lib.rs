@@ -13,6 +13,8 @@ mod fields;
 mod generic;
 mod labels;
 mod lsid;
+mod machine;
+mod noted;
 mod notes;
 mod read_concern;
 mod registry;

@@ -100,7 +100,7 @@ commands! {
     "killAllSessions" kill_all_sessions Needed "Ends what all sessions do, or those of some users.";
     "killAllSessionsByPattern" kill_all_sessions_by_pattern Needed "Ends what sessions do that fit a pattern.";
     "killCursors" kill_cursors Needed "Closes cursors.";
-    "killOp" kill_op Needed "Ends an operation, of which none is ever listed.";
+    "killOp" kill_op Needed "Ends a command that is under way.";
     "killSessions" kill_sessions Needed "Ends what sessions do.";
     "listCollections" list_collections Needed "Lists a database's collections.";
     "listCommands" list_commands Needed "Lists the commands.";
@@ -126,7 +126,7 @@ commands! {
     "setParameter" set_parameter Needed "Changes a parameter.";
     "shardCollection" shard_collection Needed "Accepts that a collection is sharded, and makes it.";
     "startSession" start_session Needed "Begins a session.";
-    "top" top Needed "Tells where time is spent.";
+    "top" top Needed "Tells where time is spent, by collection.";
     "update" update Needed "Changes documents.";
     "updateUser" update_user Needed "Changes a user.";
     "usersInfo" users_info Needed "Shows users.";

@@ -19,6 +19,7 @@ mod maintain;
 mod named;
 pub mod names;
 pub mod offers;
+pub mod operations;
 mod purge;
 pub mod reply;
 pub mod resource;

@@ -69,6 +69,12 @@ pub struct Gauges {
 }
 
 impl Service {
+    /// What is free of the disk and how large it is; nothing, if the store is in memory.
+    #[must_use]
+    pub fn disk_room(&self) -> Option<(u64, u64)> {
+        self.store().disk_room()
+    }
+
     /// One tick, about once a second. Says what has happened to the clock.
     ///
     /// # Errors

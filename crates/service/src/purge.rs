@@ -68,6 +68,7 @@ impl Service {
             let used_up = dated.items >= deletes || purged.items >= room;
             self.plan_wake(lsn, &collection, used_up).await?;
         }
+        self.documents_state().ttl_monitor.passed();
         Ok(())
     }
 

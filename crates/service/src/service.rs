@@ -66,6 +66,8 @@ impl Service {
             documents: State::default(),
             counts: Counts::default(),
         });
+        let now = service.clock().now();
+        service.documents.operations.index_uses.begin(now);
         service.keep_all_changes().await?;
         Ok(service)
     }

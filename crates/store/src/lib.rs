@@ -165,6 +165,12 @@ impl Store {
         self.engine.disk_bytes()
     }
 
+    /// What is free of the disk and how large it is; nothing, if the store is in memory.
+    #[must_use]
+    pub fn disk_room(&self) -> Option<(u64, u64)> {
+        self.engine.disk_room()
+    }
+
     /// Whether little room is left where the store lives: of the disk, and for what the store itself holds.
     #[must_use]
     pub fn disk_is_nearly_full(&self) -> bool {

@@ -38,11 +38,15 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     );
     reply.push("dataSize", scaled(bytes));
     reply.push("storageSize", scaled(bytes));
-    reply.push("indexes", number(collections));
+    let indexes: u64 = all.iter().map(|collection| collection.indexes).sum();
+    reply.push("indexes", number(indexes));
     reply.push("indexSize", number(0));
     reply.push("totalSize", scaled(bytes));
     reply.push("scaleFactor", Value::Double(scale as f64));
-    reply.push("fsUsedSize", number(0));
-    reply.push("fsTotalSize", number(0));
+    // A store that is kept in memory has no disk.
+    if let Some((free, total)) = call.door.service.disk_room() {
+        reply.push("fsUsedSize", scaled(total.saturating_sub(free)));
+        reply.push("fsTotalSize", scaled(total));
+    }
     Ok(Answer::Plain(reply))
 }

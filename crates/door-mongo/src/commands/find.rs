@@ -33,13 +33,6 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
 
 /// The members of a find.
 pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
-    let mut limit = fields.integer("limit")?.unwrap_or(0);
-    let mut single_batch = fields.truth("singleBatch", false)?;
-    if limit < 0 {
-        // The old way to say "so many and no cursor".
-        limit = limit.checked_neg().unwrap_or(i64::MAX);
-        single_batch = true;
-    }
     let waits = fields.truth("awaitData", false)?;
     let tail = match fields.truth("tailable", false)? {
         true => Some(Tail { waits }),
@@ -57,11 +50,11 @@ pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
         projection: fields.document("projection")?,
         sort: fields.document("sort")?,
         skip: fields.size("skip")?.unwrap_or(0),
-        limit: u64::try_from(limit).unwrap_or(0),
+        limit: fields.size("limit")?.unwrap_or(0),
         batch_size: fields
             .size("batchSize")?
             .map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
-        single_batch,
+        single_batch: fields.truth("singleBatch", false)?,
         no_timeout: fields.truth("noCursorTimeout", false)?,
         min: fields.document("min")?,
         max: fields.document("max")?,

@@ -25,6 +25,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     if let Some(client) = body.get("client") {
         let name = client.get("application").get("name").as_str();
         call.connection.app_name = name.map(str::to_owned);
+        call.connection.line.call(call.connection.app_name.clone());
     }
     let mut reply = Object::with_capacity(32);
     let host = host(call);

@@ -1,4 +1,4 @@
-//! Ends an operation: none is listed, so that none is found; clients are answered as if it had just ended.
+//! Ends an operation as soon as it looks up; one that is no longer under way has ended by itself.
 
 use lapsedb_service::documents::Fault;
 use lapsedb_value::Object;
@@ -12,8 +12,8 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     call.only_on_admin()?;
     let mut fields = Fields::of(call);
     fields.own(call);
-    match fields.any("op") {
-        Some(number) if number.is_number() => {}
+    let operation = match fields.any("op") {
+        Some(number) if number.is_number() => crate::fields::whole(&number),
         Some(other) => {
             return Err(Fault::new(
                 codes::TYPE_MISMATCH,
@@ -29,8 +29,12 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
                 "Missing expected field \"op\"",
             ));
         }
-    }
+    };
     fields.end()?;
+    if let Ok(operation) = i32::try_from(operation) {
+        let operations = &call.door.service.documents_state().operations;
+        operations.halt(operation);
+    }
     let mut reply = Object::with_capacity(1);
     reply.push("info", "attempting to kill op");
     Ok(Answer::Plain(reply))

@@ -1,17 +1,19 @@
 //! Tells how the server fares.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use lapsedb_service::documents::Fault;
+use lapsedb_service::operations::Operations;
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::commands::{build_info, hello};
+use crate::machine;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let door = call.door;
-    let number = |n: u64| Value::Int64(i64::try_from(n).unwrap_or(i64::MAX));
     let up = door.started.elapsed();
     let open = door.connections.open.load(Ordering::Relaxed);
     let mut connections = Object::with_capacity(3);
@@ -33,17 +35,17 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     );
     reply.push("localTime", hello::now(call));
     reply.push("connections", Value::Object(connections));
-    for name in ["network", "opcounters", "mem", "asserts", "globalLock"] {
-        reply.push(name, Value::Object(Object::new()));
-    }
+    let state = door.service.documents_state();
+    push_operations(&mut reply, &state.operations, up);
+    reply.push("mem", Value::Object(memory()));
     let gauges = door.service.gauges().await?;
     let mut ttl = Object::with_capacity(2);
     ttl.push("deletedDocuments", number(gauges.purged_items));
-    ttl.push("passes", number(up.as_secs()));
+    ttl.push("passes", number(state.ttl_monitor.passes()));
     let mut cursors = Object::with_capacity(1);
     cursors.push(
         "total",
-        number(u64::try_from(door.service.documents_state().open_cursors()).unwrap_or(0)),
+        number(u64::try_from(state.open_cursors()).unwrap_or(0)),
     );
     let mut open_cursors = Object::with_capacity(1);
     open_cursors.push("open", Value::Object(cursors));
@@ -61,4 +63,45 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     repl.push("isWritablePrimary", true);
     reply.push("repl", Value::Object(repl));
     Ok(Answer::Plain(reply))
+}
+
+fn number(n: u64) -> Value {
+    Value::Int64(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+/// What was asked, what went over the wire, and what is under way.
+fn push_operations(reply: &mut Object, operations: &Operations, up: Duration) {
+    let mut counters = Object::with_capacity(6);
+    for (kind, count) in operations.counted() {
+        counters.push(kind.counter(), number(count));
+    }
+    reply.push("opcounters", Value::Object(counters));
+    let traffic = &operations.traffic;
+    let read = |counter: &AtomicU64| number(counter.load(Ordering::Relaxed));
+    let mut network = Object::with_capacity(3);
+    network.push("bytesIn", read(&traffic.came));
+    network.push("bytesOut", read(&traffic.went));
+    network.push("numRequests", read(&traffic.requests));
+    reply.push("network", Value::Object(network));
+    let mut active = Object::with_capacity(1);
+    let running = u64::try_from(operations.running()).unwrap_or(u64::MAX);
+    active.push("total", number(running));
+    let mut lock = Object::with_capacity(2);
+    let micros = u64::try_from(up.as_micros()).unwrap_or(u64::MAX);
+    lock.push("totalTime", number(micros));
+    lock.push("activeClients", Value::Object(active));
+    reply.push("globalLock", Value::Object(lock));
+}
+
+/// Memory of this process, where the system tells it.
+fn memory() -> Object {
+    let mut memory = Object::with_capacity(4);
+    memory.push("bits", 64);
+    if let Some((resident, virtual_)) = machine::own_memory() {
+        let megabytes = |bytes: u64| i32::try_from(bytes >> 20).unwrap_or(i32::MAX);
+        memory.push("resident", megabytes(resident));
+        memory.push("virtual", megabytes(virtual_));
+    }
+    memory.push("supported", true);
+    memory
 }

@@ -88,6 +88,8 @@ pub struct Incoming {
     pub compressor: Option<Compressor>,
     /// What it says.
     pub message: Message,
+    /// How long it was on the wire.
+    pub bytes: usize,
 }
 
 /// Reads the bytes behind a header.
@@ -100,6 +102,7 @@ pub fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
             request_id: header.request_id,
             compressor: None,
             message: message(header.op_code, header.raw(), payload)?,
+            bytes: HEADER_BYTES + payload.len(),
         });
     }
     let (op_code, compressor, bytes) = op_compressed::read(payload, header.message_bytes_max)?;
@@ -107,6 +110,7 @@ pub fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
         request_id: header.request_id,
         compressor: Some(compressor),
         message: message(op_code, None, &bytes)?,
+        bytes: HEADER_BYTES + payload.len(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! The message of today: one document, and sequences of documents beside it.
 
+use lapsedb_service::operations;
 use lapsedb_value::Object;
 
 use super::crc32c::checksum;
@@ -29,6 +30,8 @@ pub struct OpMsg {
     pub more_to_come: bool,
     /// The client would take several answers.
     pub exhaust_allowed: bool,
+    /// The command's bytes, as they are shown to who asks what is under way.
+    pub shown: Box<[u8]>,
 }
 
 impl OpMsg {
@@ -47,7 +50,7 @@ impl OpMsg {
             rest = checked(header, bytes, rest)?;
         }
         let more_to_come = flags & MORE_TO_COME != 0;
-        let (body, sequences) = sections(rest).map_err(|mut error| {
+        let (body, shown, sequences) = sections(rest).map_err(|mut error| {
             if let Some(refusal) = &mut error.refusal {
                 refusal.wanted = !more_to_come;
             }
@@ -58,11 +61,12 @@ impl OpMsg {
             sequences,
             more_to_come,
             exhaust_allowed: flags & EXHAUST_ALLOWED != 0,
+            shown,
         })
     }
 }
 
-type Sections = (Object, Vec<(String, Vec<Object>)>);
+type Sections = (Object, Box<[u8]>, Vec<(String, Vec<Object>)>);
 
 fn sections(mut rest: &[u8]) -> Result<Sections, Malformed> {
     let mut body = None;
@@ -70,7 +74,11 @@ fn sections(mut rest: &[u8]) -> Result<Sections, Malformed> {
     while let Some((kind, section)) = rest.split_first() {
         rest = section;
         match *kind {
-            KIND_BODY if body.is_none() => body = Some(parse(take_document(&mut rest)?)?),
+            KIND_BODY if body.is_none() => {
+                let bytes = take_document(&mut rest)?;
+                let parsed = parse(bytes)?;
+                body = Some((operations::shown(bytes, &parsed), parsed));
+            }
             KIND_BODY => return malformed("the message has two bodies"),
             KIND_SEQUENCE if sequences.len() < SEQUENCES_MAX => {
                 sequences.push(sequence(&mut rest)?);
@@ -79,10 +87,10 @@ fn sections(mut rest: &[u8]) -> Result<Sections, Malformed> {
             other => return malformed(format!("the message has a section of kind {other}")),
         }
     }
-    let Some(body) = body else {
+    let Some((shown, body)) = body else {
         return malformed("the message has no body");
     };
-    Ok((body, sequences))
+    Ok((body, shown, sequences))
 }
 
 /// The sections without the checksum behind them, if it is right.

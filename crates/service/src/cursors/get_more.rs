@@ -80,6 +80,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             break ended;
         };
         drop(look);
+        work.in_time()?;
         // A collection that is dropped makes no commit: look again now and then.
         let step = left.min(Duration::from_millis(LOOK_AGAIN_MS));
         let _ = tokio::time::timeout(step, listener.changed()).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lapsedb_mql::stages::{Flow, Pipeline, Runner, Source as Own};
 use lapsedb_mql::text::TextSpec;
+use lapsedb_record::clock::format_iso;
 use lapsedb_value::{Object, Str, Value};
 
 use crate::cursors::{self, Batch, Feed, Keep, Piped, Room, Tally};
@@ -22,6 +23,7 @@ use crate::documents::stats::stage_stats;
 use crate::documents::views;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
+use crate::operations::Wanted;
 use crate::sessions::{SessionId, Which};
 
 /// Documents that pass the stages at once.
@@ -255,7 +257,10 @@ pub(crate) async fn start(
             let all = crate::sessions::list_sessions(&look.work.ctx, &which);
             (Source::Ids(Vec::new()), all)
         }
-        Some(Own::CurrentOp(_)) => (Source::Ids(Vec::new()), vec![own_operation(namespace)]),
+        Some(Own::CurrentOp(options)) => {
+            let listed = current_operations(look.work, options)?;
+            (Source::Ids(Vec::new()), listed)
+        }
         Some(Own::PlanCacheStats) => (Source::Ids(Vec::new()), Vec::new()),
         Some(Own::ChangeStream(_)) => {
             return Err(Fault::new(
@@ -324,18 +329,45 @@ pub(crate) async fn leading(
     Ok(plan)
 }
 
-/// The operation that lists what is under way: commands are short, and no other is listed.
-fn own_operation(namespace: &Namespace) -> Object {
-    let mut command = Object::with_capacity(1);
-    command.push("aggregate", 1);
-    let mut operation = Object::with_capacity(6);
-    operation.push("type", "op");
-    operation.push("host", "lapsedb");
-    operation.push("active", true);
-    operation.push("op", "command");
-    operation.push("ns", namespace.to_string());
-    operation.push("command", Value::Object(command));
-    operation
+/// What is under way.
+fn current_operations(work: &Work, options: &Object) -> Result<Vec<Object>> {
+    let mut all_users = false;
+    let mut idle = false;
+    for (name, value) in options {
+        let truth = |value: &Value| {
+            value.as_bool().ok_or_else(|| {
+                Fault::new(
+                    code::FAILED_TO_PARSE,
+                    format!(
+                        "The '{name}' parameter of the $currentOp stage must be a boolean value"
+                    ),
+                )
+            })
+        };
+        match name.as_str() {
+            "allUsers" => all_users = truth(value)?,
+            "idleConnections" => idle = truth(value)?,
+            // Cursors and sessions without a command are listed elsewhere; nothing is cut short, and there are no shards.
+            "idleCursors" | "idleSessions" | "localOps" | "truncateOps" | "targetAllNodes"
+            | "backtrace" => {
+                truth(value)?;
+            }
+            _ => {
+                return Err(Fault::new(
+                    code::FAILED_TO_PARSE,
+                    format!("Unrecognized option '{name}' in $currentOp stage."),
+                ));
+            }
+        }
+    }
+    let service = work.ctx.service();
+    let owner = work.ctx.login.as_deref().filter(|_| !all_users);
+    let now = format_iso(service.clock().now());
+    let wanted = Wanted { owner, idle };
+    Ok(service
+        .documents_state()
+        .operations
+        .list("lapsedb", &now, wanted))
 }
 
 /// All that a pipeline makes.

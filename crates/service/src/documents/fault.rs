@@ -115,6 +115,7 @@ pub mod code {
     pub const CURSOR_NOT_FOUND: i32 = 43;
     pub const NAMESPACE_EXISTS: i32 = 48;
     pub const MAX_TIME_MS_EXPIRED: i32 = 50;
+    pub const INTERRUPTED: i32 = 11_601;
     pub const DOLLAR_PREFIXED_FIELD_NAME: i32 = 52;
     pub const INVALID_ID_FIELD: i32 = 53;
     pub const IMMUTABLE_FIELD: i32 = 66;

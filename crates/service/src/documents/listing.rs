@@ -4,6 +4,7 @@ use lapsedb_store::{Collection, View};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::Result;
+use crate::documents::indexes::names;
 use crate::documents::kept::kind_of;
 use crate::documents::views::SYSTEM_VIEWS;
 use crate::documents::work::Work;
@@ -32,6 +33,8 @@ pub struct ListedCollection {
     pub documents: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// How many indexes it has.
+    pub indexes: u64,
 }
 
 /// The databases, by name.
@@ -87,6 +90,7 @@ pub async fn list_collections(work: &mut Work, database: &str) -> Result<Vec<Lis
             uuid: None,
             documents: 0,
             bytes: 0,
+            indexes: 0,
         });
     }
     Ok(listed)
@@ -109,6 +113,7 @@ fn definitions(database: u32, views: usize) -> ListedCollection {
         }),
         documents: u64::try_from(views).unwrap_or(u64::MAX),
         bytes: 0,
+        indexes: 1,
     }
 }
 
@@ -128,5 +133,6 @@ fn shown(collection: &Collection, documents: u64, bytes: u64) -> ListedCollectio
         uuid: kept.get("uuid").cloned(),
         documents,
         bytes,
+        indexes: u64::try_from(names(collection).len()).unwrap_or(u64::MAX),
     }
 }

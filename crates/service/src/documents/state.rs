@@ -8,6 +8,7 @@ use lapsedb_record::Millis;
 use crate::cursors::Cursors;
 use crate::documents::dateless::Dateless;
 use crate::documents::ttl_monitor::TtlMonitor;
+use crate::operations::Operations;
 use crate::sessions::{Sessions, Snapshots};
 
 /// The memory of the verbs on documents.
@@ -21,6 +22,8 @@ pub struct State {
     /// States of the store that clients read more than once.
     pub(crate) snapshots: Snapshots,
     newest: AtomicU64,
+    /// Commands under way, and counts of those that were.
+    pub operations: Operations,
     /// What clients say of purging.
     pub ttl_monitor: TtlMonitor,
     /// Where the random numbers of commands come from.
@@ -37,6 +40,7 @@ impl Default for State {
             ttl_monitor: TtlMonitor::default(),
             snapshots: Snapshots::default(),
             newest: AtomicU64::default(),
+            operations: Operations::default(),
             random: Env::new(0, seed),
         }
     }

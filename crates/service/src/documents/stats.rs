@@ -1,12 +1,15 @@
 //! How large a collection is: living documents only.
 
+use lapsedb_store::index::named::NamedIndex;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
+use crate::documents::indexes::ID_INDEX;
 use crate::documents::kept::cap_of;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
+use crate::operations::ON_ID;
 
 /// The figures of a collection, sizes divided by a scale; zeros, if it is not there.
 ///
@@ -108,14 +111,39 @@ pub(crate) fn index_stats(look: &Look<'_>, namespace: &Namespace) -> Result<Vec<
             format!("ns not found: {namespace}"),
         ));
     };
+    let uses = &look
+        .work
+        .ctx
+        .service()
+        .documents_state()
+        .operations
+        .index_uses;
     let mut all = Vec::new();
     for shown in crate::documents::indexes::shown(collection) {
-        let mut one = Object::with_capacity(4);
+        let mut one = Object::with_capacity(5);
         for name in ["name", "key"] {
             one.push(name, shown.get(name).cloned().unwrap_or_default());
         }
-        let mut accesses = Object::with_capacity(1);
-        accesses.push("ops", Value::Int64(0));
+        one.push("host", "lapsedb");
+        let name = shown.get("name").and_then(Value::as_str);
+        let named = |index: &&NamedIndex| Some(index.name.as_str()) == name;
+        let number = match name {
+            Some(ID_INDEX) => Some(ON_ID),
+            // The collection's default time to live is no index to find documents by.
+            _ => collection
+                .indexes
+                .all()
+                .iter()
+                .find(named)
+                .map(|index| index.number),
+        };
+        let used = number.map_or(0, |number| uses.of(collection.cid, number));
+        let mut accesses = Object::with_capacity(2);
+        accesses.push("ops", Value::Int64(i64::try_from(used).unwrap_or(i64::MAX)));
+        if let Some(since) = uses.since() {
+            let since = i64::try_from(since.0).unwrap_or(i64::MAX);
+            accesses.push("since", Value::Date(since));
+        }
         one.push("accesses", Value::Object(accesses));
         one.push("spec", Value::Object(shown));
         all.push(one);

@@ -1,7 +1,7 @@
 //! One command under way: who asks, until when, within which session.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lapsedb_record::Clock;
@@ -43,6 +43,7 @@ pub struct Work {
     bypass: bool,
     kept: Option<Kept>,
     session: Option<SessionId>,
+    halt: Option<Arc<AtomicBool>>,
 }
 
 impl Work {
@@ -58,6 +59,7 @@ impl Work {
             bypass: false,
             kept: None,
             session: None,
+            halt: None,
         }
     }
 
@@ -117,6 +119,13 @@ impl Work {
     pub fn within(mut self, limit: Option<Duration>) -> Work {
         self.limit = limit;
         self.deadline = limit.map(|limit| Clock::monotonic() + limit);
+        self
+    }
+
+    /// The same, to be ended by who sets a sign.
+    #[must_use]
+    pub fn until(mut self, halt: Arc<AtomicBool>) -> Work {
+        self.halt = Some(halt);
         self
     }
 
@@ -212,11 +221,15 @@ impl Work {
         service.documents_state().stamp(service.clock().now())
     }
 
-    /// Goes on, if there is still time.
+    /// Goes on, if there is still time and nobody has ended it.
     ///
     /// # Errors
-    /// When its time is up.
+    /// When its time is up, or it was ended.
     pub fn in_time(&self) -> Result<()> {
+        let halted = |halt: &Arc<AtomicBool>| halt.load(Ordering::Relaxed);
+        if self.halt.as_ref().is_some_and(halted) {
+            return Err(Fault::new(code::INTERRUPTED, "operation was interrupted"));
+        }
         match self.deadline {
             Some(deadline) if self.runs_out || Clock::monotonic() >= deadline => Err(Fault::new(
                 code::MAX_TIME_MS_EXPIRED,

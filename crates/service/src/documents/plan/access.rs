@@ -25,6 +25,7 @@ pub(crate) enum Access {
 /// How an index is read.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexAccess {
+    pub(crate) number: u32,
     pub(crate) name: Str,
     pub(crate) pattern: Object,
     pub(crate) multikey: bool,
@@ -46,6 +47,7 @@ impl Access {
     /// By an index over words.
     pub(crate) fn searched(index: &NamedIndex) -> Access {
         Access::Index(Box::new(IndexAccess {
+            number: index.number,
             name: index.name.clone(),
             pattern: index.pattern(),
             multikey: true,
@@ -85,6 +87,7 @@ impl Access {
             }
         }
         Access::Index(Box::new(IndexAccess {
+            number: index.number,
             name: index.name.clone(),
             pattern,
             multikey: candidate.notes.multikey,

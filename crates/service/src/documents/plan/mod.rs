@@ -25,11 +25,13 @@ pub(crate) use access::{Access, IndexAccess};
 pub use hint::Hint;
 
 use crate::documents::fault::Result;
+use crate::documents::indexes::ID_INDEX;
 use crate::documents::language::{Filter, Language, Sort, named_by_id};
 use crate::documents::look::Look;
 use crate::documents::scan::IndexScan;
 use crate::documents::search;
 use crate::documents::walk::Source;
+use crate::operations::ON_ID;
 use candidates::{Candidate, candidate, candidates};
 use hint::{Hinted, hinted, refused};
 use order::Gives;
@@ -111,12 +113,29 @@ impl Plan {
     }
 }
 
-/// Makes a plan.
+/// Makes a plan, and counts the index it has chosen.
 pub(crate) async fn plan(
     look: &Look<'_>,
     language: &Language,
     question: Question<'_>,
 ) -> Result<Plan> {
+    let plan = choose(look, language, question).await?;
+    let index = match (&plan.access, &look.collection) {
+        (Access::Index(index), Some(collection)) if index.name == ID_INDEX => {
+            Some((collection, ON_ID))
+        }
+        (Access::Index(index), Some(collection)) => Some((collection, index.number)),
+        (Access::Ids(_), Some(collection)) => Some((collection, ON_ID)),
+        (Access::Nothing | Access::Everything { .. }, _) | (_, None) => None,
+    };
+    if let Some((collection, number)) = index {
+        let state = look.work.ctx.service().documents_state();
+        state.operations.index_uses.used(collection.cid, number);
+    }
+    Ok(plan)
+}
+
+async fn choose(look: &Look<'_>, language: &Language, question: Question<'_>) -> Result<Plan> {
     let unsorted = question.sort.is_none();
     let Some(collection) = &look.collection else {
         return Ok(Plan {

@@ -1,0 +1,194 @@
+"""What is under way, what was done, and what the server says of itself."""
+
+import threading
+import time
+
+import pymongo
+import pytest
+from pymongo.errors import OperationFailure
+
+from conftest import fresh, running
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running(mongo=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    client = pymongo.MongoClient(server.mongo_url())
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def db(client):
+    name = fresh("ops")
+    yield client[name]
+    client.drop_database(name)
+
+
+def listed(client, **filter):
+    return client.admin.command("currentOp", 1, **filter)["inprog"]
+
+
+def until(holds):
+    """Looks until something is so, for as long as a test may last at most."""
+    for _ in range(1000):
+        found = holds()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it never came to be so")
+
+
+def test_the_listing_lists_itself(client):
+    (own,) = listed(client, **{"command.currentOp": 1})
+    assert own["active"] is True
+    assert own["op"] == "command"
+    assert own["ns"] == "admin.$cmd"
+    assert own["opid"] >= 0
+    assert own["microsecs_running"] >= 0
+    assert own["client"].startswith("127.0.0.1:")
+    (staged,) = client.admin.aggregate([{"$currentOp": {}}, {"$match": {"command.aggregate": 1}}])
+    assert staged["desc"] == f"conn{staged['connectionId']}"
+
+
+def test_a_waiting_command_is_seen_and_ended(client, db):
+    db.create_collection("tail", capped=True, size=4096)
+    db.tail.insert_one({"_id": 1})
+    cursor = db.tail.find(cursor_type=pymongo.CursorType.TAILABLE_AWAIT).max_await_time_ms(600_000)
+    assert next(cursor)["_id"] == 1
+    caught = []
+
+    def wait():
+        try:
+            next(cursor)
+        except OperationFailure as error:
+            caught.append(error)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    name = f"{db.name}.tail"
+    (seen,) = until(lambda: listed(client, op="getmore", ns=name))
+    assert seen["active"] is True
+    assert seen["command"]["collection"] == "tail"
+    # A number that nobody has ends nothing.
+    assert client.admin.command("killOp", 1, op=seen["opid"] + 1_000_000)["ok"] == 1.0
+    assert listed(client, op="getmore", ns=name)
+    assert client.admin.command("killOp", 1, op=seen["opid"])["info"] == "attempting to kill op"
+    waiting.join(60)
+    assert [error.code for error in caught] == [11601]
+    assert listed(client, op="getmore", ns=name) == []
+
+
+def test_a_stream_is_ended_too(client, db):
+    db.create_collection("watched")
+    caught = []
+    with db.watched.watch(max_await_time_ms=600_000) as stream:
+
+        def wait():
+            try:
+                stream.try_next()
+            except OperationFailure as error:
+                caught.append(error)
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        (seen,) = until(lambda: listed(client, op="getmore", ns=f"{db.name}.watched"))
+        client.admin.command("killOp", 1, op=seen["opid"])
+        waiting.join(60)
+    assert [error.code for error in caught] == [11601]
+
+
+def test_idle_connections_are_listed_when_asked_for(client):
+    assert all(op["active"] for op in listed(client))
+    everybody = listed(client, **{"$all": True})
+    assert any(not op["active"] for op in everybody)
+
+
+def test_passwords_are_not_listed(server):
+    own = pymongo.MongoClient(server.mongo_url())
+    user = fresh("u")
+    own.admin.command("createUser", user, pwd="not to be seen", roles=[])
+    assert "not to be seen" not in str(own.admin.command("currentOp", 1, **{"$all": True}))
+    own.admin.command("dropUser", user)
+    own.close()
+
+
+def test_an_unknown_option_is_refused(client):
+    with pytest.raises(OperationFailure) as caught:
+        list(client.admin.aggregate([{"$currentOp": {"everything": True}}]))
+    assert caught.value.code == 9
+
+
+def test_top_tells_of_collections(client, db):
+    db.c.insert_many([{"_id": number} for number in range(3)])
+    list(db.c.find())
+    list(db.c.find({"_id": 1}))
+    db.c.update_one({"_id": 1}, {"$set": {"a": 1}})
+    db.c.delete_one({"_id": 1})
+    totals = client.admin.command("top")["totals"]
+    of = totals[f"{db.name}.c"]
+    counts = {name: of[name]["count"] for name in ("total", "queries", "insert", "update", "remove")}
+    assert counts == {"total": 5, "queries": 2, "insert": 1, "update": 1, "remove": 1}
+    assert of["total"]["time"] >= of["queries"]["time"]
+    db.c.drop()
+    assert f"{db.name}.c" not in client.admin.command("top")["totals"]
+
+
+def test_operations_are_counted(client, db):
+    def counters():
+        status = client.admin.command("serverStatus")
+        return status["opcounters"], status["network"]
+
+    before, traffic = counters()
+    db.c.insert_many([{"_id": number} for number in range(5)])
+    db.c.find_one({"_id": 1})
+    db.c.delete_many({})
+    after, later = counters()
+    grown = {name: after[name] - before[name] for name in ("insert", "query", "delete", "update")}
+    assert grown == {"insert": 5, "query": 1, "delete": 1, "update": 0}
+    assert later["bytesIn"] > traffic["bytesIn"]
+    assert later["bytesOut"] > traffic["bytesOut"]
+    assert later["numRequests"] >= traffic["numRequests"] + 4
+
+
+def test_the_use_of_indexes_is_counted(db):
+    db.c.insert_many([{"_id": number, "a": number} for number in range(3)])
+    db.c.create_index("a")
+
+    def uses():
+        return {index["name"]: index["accesses"]["ops"] for index in db.c.aggregate([{"$indexStats": {}}])}
+
+    assert uses() == {"_id_": 0, "a_1": 0}
+    list(db.c.find({"a": 1}))
+    list(db.c.find({"a": {"$gt": 1}}))
+    db.c.find_one({"_id": 1})
+    list(db.c.find({"b": 1}))
+    assert uses() == {"_id_": 1, "a_1": 2}
+    db.c.drop_index("a_1")
+    db.c.create_index("a")
+    assert uses() == {"_id_": 1, "a_1": 0}
+
+
+def test_the_machine_is_told(client, db):
+    system = client.admin.command("hostInfo")
+    assert system["system"]["memSizeMB"] > 0
+    assert system["os"]["type"] == "Linux"
+    assert client.admin.command("serverStatus")["mem"]["resident"] > 0
+    db.c.insert_one({})
+    db.c.create_index("a")
+    stats = db.command("dbStats")
+    assert stats["indexes"] == 2
+    assert 0 < stats["fsUsedSize"] < stats["fsTotalSize"]
+
+
+@pytest.mark.parametrize("name", ["limit", "skip", "batchSize"])
+def test_a_find_takes_no_negative_number(db, name):
+    db.c.insert_one({})
+    with pytest.raises(OperationFailure) as caught:
+        db.command("find", "c", **{name: -1})
+    assert caught.value.code == 51024
