@@ -70,12 +70,12 @@ fuzz: tools rocksdb
 
 soak: tools rocksdb build
 	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_SOAK) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
-	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_SOAK) -p lapsedb-testkit --test no_reply_contradicts_every_order
-	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store --test store_is_as_the_model
+	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_SOAK) -p lapsedb-testkit no_reply_contradicts_every_order
+	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store store_is_as_the_model
 	LAPSEDB_DIFFERENTIAL_CASES=$(COMPARED) tools/clients compare
 	LAPSEDB_TORTURE_SEEDS=$(WORLDS) LAPSEDB_TORTURE_STEPS=3000 tools/clients torture
-	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) cargo test --release -p lapsedb-store --test purging_costs_little -- --ignored --nocapture
-	PROPTEST_CASES=1000 $(CARGO_SOAK) -p lapsedb-store --test versions_are_as_the_model --test change_feed_is_as_the_model
+	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) cargo test --release -p lapsedb-store purging_costs_little -- --ignored --nocapture
+	PROPTEST_CASES=1000 $(CARGO_SOAK) -p lapsedb-store $(if $(NEXTEST),,--) versions_are_as_the_model change_feed_is_as_the_model
 
 # The rest are steps of the above.
 

@@ -1,13 +1,9 @@
 //! Text compared as a language does.
 
-#![allow(clippy::expect_used)]
-
-mod common;
-
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use common::object;
+use crate::common::object;
 use lapsedb_mql::collation::Collation;
 use lapsedb_mql::filter::{Filter, Options};
 use lapsedb_value::Value;

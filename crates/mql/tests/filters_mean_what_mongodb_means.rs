@@ -1,10 +1,6 @@
 //! Filters: each case was checked against a real server.
 
-#![allow(clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::{object, value};
+use crate::common::{self, object, value};
 use lapsedb_mql::filter::{Filter, Options};
 use lapsedb_value::order::equal_bson;
 use lapsedb_value::{Object, Value};

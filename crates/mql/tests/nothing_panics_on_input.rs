@@ -1,7 +1,5 @@
 //! Any document may be sent as a filter, an update, a projection or an order: it is refused or it is run.
 
-#![allow(clippy::expect_used)]
-
 use lapsedb_mql::collation::Collation;
 use lapsedb_mql::filter::{Filter, Match, Options};
 use lapsedb_mql::projection::Projection;

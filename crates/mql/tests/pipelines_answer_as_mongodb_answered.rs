@@ -3,14 +3,7 @@
 //! Each file in `recorded/` begins with the documents; every further line is a pipeline over them and its answer, in
 //! canonical extended JSON. `examples/pipelines.rs` runs the same cases beside a server, to find new ones.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test says what it expects by failing"
-)]
-
-mod common;
-
+use crate::common;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

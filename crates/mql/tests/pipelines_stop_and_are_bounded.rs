@@ -1,18 +1,10 @@
 //! What the service relies on: a pipeline says when it has enough, what it begins and ends with, and holds no more than its limit.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test says what it expects by failing"
-)]
-
-mod common;
-
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use common::{object, text, value};
+use crate::common::{object, text, value};
 use lapsedb_mql::Result;
 use lapsedb_mql::filter::Options;
 use lapsedb_mql::stages::{

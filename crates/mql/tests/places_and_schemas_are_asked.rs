@@ -1,10 +1,6 @@
 //! `$geoWithin`, `$geoIntersects`, `$near` and `$jsonSchema`: each case was checked against a real server.
 
-#![allow(clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::{object, value};
+use crate::common::{object, value};
 use lapsedb_mql::filter::{Filter, Options};
 
 const PLACES: [&str; 8] = [

@@ -1,12 +1,8 @@
 //! Projections, sorts and distinct values: each case was checked against a real server.
 
-#![allow(clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::sync::Arc;
 
-use common::{object, text};
+use crate::common::{object, text};
 use lapsedb_mql::collation::Collation;
 use lapsedb_mql::distinct::Distinct;
 use lapsedb_mql::filter::{Filter, Options};

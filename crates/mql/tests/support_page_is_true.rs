@@ -1,15 +1,11 @@
 //! `docs/support/mongo-language.md` is written from what the crate does with an example of every operator that MongoDB
 //! documents. `UPDATE=1` writes it anew (`cargo run -p xtask -- gen` does that); without it, the test fails when it is stale.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{object, value};
+use crate::common::{object, value};
 use lapsedb_mql::MqlError;
 use lapsedb_mql::accumulator_names;
 use lapsedb_mql::collation::Collation;

@@ -1,12 +1,8 @@
 //! Updates: each case was checked against a real server.
 
-#![allow(clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::sync::Arc;
 
-use common::{object, text, value};
+use crate::common::{object, text, value};
 use lapsedb_mql::expressions::Env;
 use lapsedb_mql::filter::{Filter, Options};
 use lapsedb_mql::update::{Described, Update, Updated};

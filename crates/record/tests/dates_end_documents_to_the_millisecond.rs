@@ -1,7 +1,5 @@
 //! Dates beside the ttl: every rule, date and time edge (M6, M11–M13), and the bytes that carry them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_record::{
     DateRule, DateRules, Dated, Dates, Expiry, Header, ItemTtl, Lens, Mark, Millis, Policy, Secs,
     Setting, Stored, TTL_SECS_MAX,

@@ -1,7 +1,5 @@
 //! The rule against a formulation of its own: every policy, item and time edge of the corpus (B1–B3, "numbers at the edge").
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_record::ttl::meaningful;
 use lapsedb_record::{Expiry, ItemTtl, Lens, Mark, Millis, Policy, Secs, Setting, TTL_SECS_MAX};
 use lapsedb_value::json;

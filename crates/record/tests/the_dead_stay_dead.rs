@@ -1,7 +1,5 @@
 //! Burial: under every sequence of setting changes, what was once dead is never seen again, and nothing else is buried.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_record::{ItemTtl, Lens, Mark, Millis, Policy, Secs, Setting};
 
 const SETTINGS: [Setting; 4] = [

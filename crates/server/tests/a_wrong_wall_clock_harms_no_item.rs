@@ -1,10 +1,6 @@
 //! The rows C1 to C10 and C13 of clock faults, on the real server with a wall clock that is set under it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::machine::{Machine, within};
+use crate::common::machine::{Machine, within};
 use serde_json::Value;
 
 const MINUTE: i64 = 60;

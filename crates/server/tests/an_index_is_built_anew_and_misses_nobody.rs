@@ -1,8 +1,6 @@
 //! The indexing policy changes under load, the server is killed in the middle of the build, and items expire meanwhile:
 //! at no time does a query miss a living item or show a dead one.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,8 +1,6 @@
 //! Whoever mistypes a flag is told in one line what is allowed.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
+use crate::common;
 
 fn refused(args: &[&str], code: i32, says: &str) {
     let output = common::run(args);

@@ -1,10 +1,6 @@
 //! `--init` makes databases, containers and items that are not there, and leaves alone what is.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::{Server, run};
+use crate::common::{Server, run};
 
 const FIRST: &str = r#"{"databases":[{"id":"d","containers":[{"id":"c","defaultTtl":60,
     "partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},

@@ -2,8 +2,6 @@
 //! change feeds from where they once began: no change is lost, none comes twice, order is kept, and every expiry is told once,
 //! with its moment, and none that is none.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -1,8 +1,6 @@
 //! kill -9 in the middle of concurrent writes, again and again on the same data: what was acknowledged is there, what was
 //! not is there whole or not at all, and every count is what is there.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,8 +1,6 @@
 //! kill -9 in the middle of purging and giving disk space back, while ids that have died are made anew: after every start the
 //! calendar is what a count of everything finds, and nothing dead is left to purge twice.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::time::Duration;
 
 use lapsedb_testkit::{Container, EMULATOR_KEY, Engine, Options, Random, Server};

@@ -1,13 +1,9 @@
 //! The first byte of a connection decides; the certificate is made once and kept.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::io::Write;
 use std::sync::Arc;
 
-use common::{Reply, Server};
+use crate::common::{Reply, Server};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};

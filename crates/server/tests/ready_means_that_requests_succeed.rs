@@ -1,13 +1,9 @@
 //! The ready line is printed once, and what it promises holds.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 
-use common::{Reply, Server, connect};
+use crate::common::{Reply, Server, connect};
 
 #[test]
 fn a_database_can_be_created_at_once() {

@@ -1,13 +1,9 @@
 //! SIGTERM and SIGINT: what is in flight is finished, the exit code is 0.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
 use std::io::Write;
 use std::time::Duration;
 
-use common::{KEY, Reply, Server};
+use crate::common::{KEY, Reply, Server};
 
 #[test]
 fn both_signals_end_with_0() {

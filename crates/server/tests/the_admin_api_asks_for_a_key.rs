@@ -1,10 +1,6 @@
 //! Nobody without a key sees or moves anything; the read-only key may look.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::Server;
+use crate::common::{self, Server};
 
 const READ_ONLY: &str = "cmVhZCBvbmx5IHJlYWQgb25seQ==";
 

@@ -1,10 +1,6 @@
 //! Two servers on one folder would destroy it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::Server;
+use crate::common::{self, Server};
 
 #[test]
 fn the_second_names_the_first() {

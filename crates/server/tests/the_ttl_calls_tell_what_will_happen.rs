@@ -1,10 +1,6 @@
 //! Preview, forecast, recount and an item's remaining life, through the admin API of a real server.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::{Reply, Server};
+use crate::common::{self, Reply, Server};
 use serde_json::{Value, json};
 
 const COLL: &str = "/dbs/d/colls/c";

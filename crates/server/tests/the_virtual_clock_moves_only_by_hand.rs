@@ -1,10 +1,6 @@
 //! A virtual clock stands still, moves when told, and an acknowledged move is never lost.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::Server;
+use crate::common::{self, Server};
 
 const CLOCK: &str = "/_lapsedb/clock";
 

@@ -1,15 +1,11 @@
 //! Every catalog resource has an etag that changes with every write, and conditions hold to it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{self, ALWAYS, Bench, definition, object, text};
 use lapsedb_service::offers::{self, Wanted};
 use lapsedb_service::reply::{Conditions, Outcome, Reply};
 use lapsedb_service::scripts::{self, ScriptKind};
 use lapsedb_service::users::{self, permissions};
 use lapsedb_service::{Kind, Result, collections, databases};
-use support::{ALWAYS, Bench, definition, object, text};
 
 const SPROC: ScriptKind = ScriptKind::StoredProcedure;
 

@@ -1,15 +1,11 @@
 //! A query that makes much of one item does not hold up the requests of the same thread.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, object, partition, visible, write};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
 use lapsedb_service::items::query::{Request, query};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_value::{Object, Value};
-use support::{Bench, object, partition, visible, write};
 
 /// Elements of the array that is joined with itself three times.
 const ELEMENTS: usize = 110;

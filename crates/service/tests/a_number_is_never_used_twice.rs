@@ -1,14 +1,11 @@
 //! Numbers of resources, and so their rids, are never used twice; and of many who make the same name one succeeds.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support;
 use std::collections::HashSet;
 
+use crate::support::{ALWAYS, Bench, object, text};
 use lapsedb_service::Kind;
 use lapsedb_service::databases;
-use support::{ALWAYS, Bench, object, text};
 
 #[tokio::test]
 async fn what_is_made_again_under_its_name_is_another() {

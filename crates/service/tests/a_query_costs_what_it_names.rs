@@ -1,9 +1,6 @@
 //! What a query reads, counted in items and index entries, grows with its answer and not with the container.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, object};
 use lapsedb_service::PartitionKey;
 use lapsedb_service::charge::QueryWork;
 use lapsedb_service::feed::Query;
@@ -11,7 +8,6 @@ use lapsedb_service::items::feed::Selection;
 use lapsedb_service::items::query::{QueryPage, Request, query};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_value::{Object, Value, json};
-use support::{Bench, object};
 
 /// Items and entries that a query may read beyond those it names: a look ahead, a shape, a probe.
 const SLACK: u64 = 24;

@@ -1,17 +1,13 @@
 //! A query that must see everything before its first row is ended when its time is over, by the kind that doors know as a time-out.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Bench, write};
 use lapsedb_service::Kind;
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
 use lapsedb_service::items::query::{Request, Tuning, query_within};
 use lapsedb_value::{Object, Value};
-use support::{Bench, write};
 
 const GROUPED: &str = "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id, c.pk";
 

@@ -1,10 +1,7 @@
 //! A query that reads only partitions, ids or index entries its filter names answers as a scan of everything does,
 //! page by page, while items expire.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{Bench, object};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection, feed};
 use lapsedb_service::items::query::{Request, query};
@@ -12,7 +9,6 @@ use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{PartitionKey, resource};
 use lapsedb_sql::Params;
 use lapsedb_value::{Object, Value, json};
-use support::{Bench, object};
 
 const QUERIES: &[&str] = &[
     "SELECT * FROM c WHERE c.pk = 'p1'",

@@ -1,15 +1,11 @@
 //! A permission's token opens its resource, as far as its mode says, and nothing else.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{ALWAYS, Bench, all, kind, object, text, value, visible, write};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::users::{self, permissions};
 use lapsedb_service::{
     Clock, Ctx, Kind, Millis, PartitionKey, Who, collections, databases, resource, token,
 };
-use support::{ALWAYS, Bench, all, kind, object, text, value, visible, write};
 
 async fn bench() -> Bench {
     let bench = Bench::new().await;

@@ -1,14 +1,10 @@
 //! With a database or a collection goes all that belongs to it, and nothing that does not.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
+use crate::support::{ALWAYS, Bench, all, definition, ids, kind, object, value, visible, write};
 use lapsedb_service::offers::{self, Wanted};
 use lapsedb_service::scripts::{self, ScriptKind};
 use lapsedb_service::users::{self, permissions};
 use lapsedb_service::{Kind, collections, databases};
-use support::{ALWAYS, Bench, all, definition, ids, kind, object, value, visible, write};
 
 /// A database with one of everything.
 async fn furnish(bench: &Bench, db: &str) {

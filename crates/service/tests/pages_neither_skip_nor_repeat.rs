@@ -1,19 +1,15 @@
 //! Between the pages of a query items are written, deleted and expire, and the server is started anew: what lives all the
 //! while and stays as it is comes exactly once.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{Bench, object, value};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
 use lapsedb_service::items::query::{QueryPage, Request, Tuning, query_tuned};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{PartitionKey, Place, collections};
 use lapsedb_value::{Object, Value};
-use support::{Bench, object, value};
 
 const ITEMS: u64 = 90;
 

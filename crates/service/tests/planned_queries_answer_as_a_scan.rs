@@ -1,12 +1,9 @@
 //! Whatever index a query is read from, its rows are those of a scan of everything that lives: the same, in the same order,
 //! in pages of any size, after writes, deletes, changes of the TTL and moves of the clock, in memory and on disk.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-#[path = "planned/grammar.rs"]
 mod grammar;
-mod support;
 
+use crate::support::{ALWAYS, Bench, object, value};
 use grammar::{Asked, Order};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection, feed};
@@ -17,7 +14,6 @@ use lapsedb_sql::Params;
 use lapsedb_value::{Object, Value, json};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use support::{ALWAYS, Bench, object, value};
 
 /// Queries that are asked between two changes.
 const QUERIES_A_STEP: usize = 5;

@@ -1,15 +1,11 @@
 //! Purging gives way to requests, catches up after them, and does nothing where nothing is due.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Bench, definition, object, partition};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::offers::Wanted;
 use lapsedb_service::{Kind, Place, collections};
-use support::{Bench, definition, object, partition};
 use tempfile::TempDir;
 
 /// Request units a second of the container.

@@ -1,12 +1,8 @@
 //! A change of the default TTL acts at once, and never brings back what anybody has seen gone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use support::{Bench, visible, write};
+use crate::support::{Bench, visible, write};
 
 const DB: &str = "db";
 const COLL: &str = "c";

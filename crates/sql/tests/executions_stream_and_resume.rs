@@ -1,5 +1,4 @@
 //! Rows come as documents are pushed, stop when enough came, and go on in another execution.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress, bind, error, parse};
 use lapsedb_value::{Value, json};

@@ -1,5 +1,4 @@
 //! Queries made to exhaust the parser, the stack or the memory are refused.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lapsedb_sql::{Params, SqlError, error, limits, run};
 use lapsedb_value::{Object, Value};

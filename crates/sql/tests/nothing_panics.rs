@@ -1,5 +1,4 @@
 //! Whatever the text and whatever the documents, there are rows or there is an error.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lapsedb_sql::{Env, Executor, Params, bind, functions, parse, parse_condition};
 use lapsedb_value::{Object, Value};

@@ -1,5 +1,4 @@
 //! A filter tells which partitions can hold what it keeps.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lapsedb_sql::{Params, PartitionFilter, bind, parse};
 use lapsedb_value::path::Path;

@@ -21,7 +21,6 @@
 //!
 //! `docs` holds for all blocks after it. A condition is asked of each document. With `UPDATE=1` the
 //! expectations are rewritten; read the difference before you keep it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,8 +1,6 @@
 //! `docs/support/sql.md` is written from what the crate knows: every function of the service and every construct, with yes or
 //! no. `UPDATE=1` writes it anew (`cargo run -p xtask -- gen` does that); without it, the test fails when the page is stale.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

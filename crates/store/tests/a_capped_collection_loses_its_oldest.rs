@@ -1,12 +1,8 @@
 //! The oldest items of a capped collection go in the commit that brings new ones: one after the other, the dead apart.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod bench;
-
 use std::sync::Arc;
 
-use bench::{Bench, object};
+use crate::bench::{Bench, object};
 use lapsedb_record::Setting;
 use lapsedb_store::{Cap, Collection, Place, StoreError, Txn, View};
 

@@ -1,15 +1,11 @@
 //! Writers create, change and delete documents while indexes are built over them. In the end every living document stands
 //! in each index exactly as if it had been written after it, and ends by its date.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod bench;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bench::{Bench, CID, date_index, index};
+use crate::bench::{Bench, CID, date_index, index};
 use lapsedb_store::index::scan::EntrySpan;
 use lapsedb_store::{Built, IndexDefinition, ItemRange, Place, ScanLimits, StoreError, Txn};
 use lapsedb_value::{Object, Value};

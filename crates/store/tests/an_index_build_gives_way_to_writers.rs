@@ -1,8 +1,6 @@
 //! An index is built while others write the very same items. In the end the index is exactly that of the items: no entry
 //! is missing, and none of a value that an item no longer has is left.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,14 +1,11 @@
 //! Readers of the change feed, from any place, among random writes, deletes, changes of the setting, moves of the clock
 //! and purges, on both engines: they see the newest version of whatever lives, once per change, in order, and nothing dead.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 #[allow(dead_code, reason = "this test needs a part of the model")]
-mod model;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::model::{Item, Model};
 use lapsedb_record::{Millis, Policy, Secs, Setting};
 use lapsedb_store::catalog::{CollectionBody, database_body};
 use lapsedb_store::keys::{self, MetaKind};
@@ -18,7 +15,6 @@ use lapsedb_store::{
     MetaChange, OpenOptions, Place, Span, Store, Txn, View,
 };
 use lapsedb_value::{Object, Value, json};
-use model::{Item, Model};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 

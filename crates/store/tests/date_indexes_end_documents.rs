@@ -1,10 +1,6 @@
 //! Date indexes: exact to the millisecond, and the dead stay dead whatever becomes of the index (M6–M13).
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod bench;
-
-use bench::{Bench, date_index, dated, object};
+use crate::bench::{self, Bench, date_index, dated, object};
 use lapsedb_record::{Secs, Setting};
 use lapsedb_store::{
     Built, ChangeLimits, EventKind, EventPlace, Events, IndexDefinition, ItemRange, Place, Source,

@@ -1,11 +1,7 @@
 //! Random writes, date indexes made, changed and dropped, settings, moves of the clock, restarts and purges, on both engines,
 //! against a model that walks through time and marks the dead.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod bench;
-
-use bench::{Bench, CID, date_index, index, object};
+use crate::bench::{self, Bench, CID, date_index, index, object};
 use lapsedb_record::{Millis, Secs, Setting};
 use lapsedb_store::index::scan::EntrySpan;
 use lapsedb_store::{IndexDefinition, Place, Preview, Purged, Refused, StoreError, Tally, Width};

@@ -1,8 +1,6 @@
 //! Readers of feeds cost what they read: one that has caught up reads nothing, one that waits is woken, and a small part of a
 //! large collection is not looked for in the whole log.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,10 +1,6 @@
 //! Named indexes: entries in the order of BSON, one per element of an array; unique values held by the living alone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod bench;
-
-use bench::{Bench, date_index, dated, index, object, value};
+use crate::bench::{self, Bench, date_index, dated, index, object, value};
 use lapsedb_store::index::bson_key::{Part, prefix};
 use lapsedb_store::index::scan::EntrySpan;
 use lapsedb_store::{Built, IndexDefinition, Place, Refused, Unindexable};

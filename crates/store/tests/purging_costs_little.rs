@@ -3,7 +3,6 @@
 //! `cargo test --release -p lapsedb-store --test purging_costs_little -- --ignored --nocapture`, on a machine that is not busy
 //! otherwise. `LAPSEDB_PURGE_ITEMS` says with how many items of 1 KB (10^5 unless told).
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(
     clippy::cast_precision_loss,
     clippy::disallowed_methods,

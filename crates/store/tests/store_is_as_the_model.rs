@@ -1,13 +1,11 @@
 //! Random writes, deletes, changes of the setting, moves of the clock, restarts and purges, on both engines, against the
 //! model: some 10^5 of them. In the end everything is deleted, and not a byte of it may be left.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod model;
-
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::model::steps::{EMAILS, IDS, Meanwhile, PARTITIONS, Step, Write, any_step};
+use crate::model::{Item, Model};
 use lapsedb_kv::{EngineKind, Scan, Snapshot, Space};
 use lapsedb_record::{Millis, Secs, Setting};
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
@@ -21,8 +19,6 @@ use lapsedb_store::{
 };
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, json};
-use model::steps::{EMAILS, IDS, Meanwhile, PARTITIONS, Step, Write, any_step};
-use model::{Item, Model};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use tempfile::TempDir;

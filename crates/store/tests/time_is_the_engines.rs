@@ -1,7 +1,6 @@
 //! Rows C11 and C12 of the clock faults, as far as one engine has them: whoever reads through it has its time and no other, and
 //! what is stored does not move it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(
     clippy::disallowed_methods,
     reason = "the order of reads is told by the machine's clock"

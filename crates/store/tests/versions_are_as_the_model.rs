@@ -1,14 +1,11 @@
 //! All versions, among random writes, changes of the setting, moves of the clock, purges and restarts, on both engines: every
 //! change is told once, in order; every expiry once, never early, with its moment, before its id is used again.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 #[allow(dead_code, reason = "this test needs a part of the model")]
-mod model;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::model::{Item, Model};
 use lapsedb_record::{Millis, Policy, Secs, Setting};
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, database_body};
 use lapsedb_store::keys::{self, MetaKind};
@@ -18,7 +15,6 @@ use lapsedb_store::{
     ItemRange, MetaChange, OpenOptions, Place, Source, Store, StoreError, Txn, View,
 };
 use lapsedb_value::{Object, Value, bson, json};
-use model::{Item, Model};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 

@@ -1,10 +1,6 @@
 //! Versions that no policy asks for are kept while readers come, and given up when none has come for their retention.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod bench;
-
-use bench::{Bench, CID, dated};
+use crate::bench::{Bench, CID, dated};
 use lapsedb_store::{
     ChangeLimits, EventPlace, Events, ItemRange, Place, Source, VERSIONS_RETENTION_SECS,
 };

@@ -1,7 +1,5 @@
 //! Queries made to keep the server busy: each ends, with rows or with a refusal, and while they run others are served.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lapsedb_testkit::{Container, Engine, Options, Reply, Server};

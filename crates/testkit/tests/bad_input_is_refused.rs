@@ -1,8 +1,6 @@
 //! Bad input that cannot be written as a line of text: too much, too deep, not UTF-8, not a protocol. It gets a 4xx,
 //! changes nothing, and the server answers the next request. What is text lies in `spec/http/`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_testkit::{Client, Container, EMULATOR_KEY, Engine, Reply, Request, Server};
 use serde_json::{Value, json};
 

@@ -1,7 +1,5 @@
 //! The change feed from a point in time, together with a cursor, over a kill.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_testkit::{Container, Engine, Reply, Server};
 use serde_json::json;
 

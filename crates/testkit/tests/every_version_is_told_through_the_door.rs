@@ -1,7 +1,5 @@
 //! The change feed of all versions and deletes over REST: every event with its metadata, in order, expiries among them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_testkit::{Container, Engine, Reply, Request, Server};
 use serde_json::{Value, json};
 

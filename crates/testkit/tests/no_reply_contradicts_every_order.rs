@@ -1,8 +1,6 @@
 //! Several clients in flight while the clock moves and the setting changes: for what they were answered there must be an
 //! order of the operations, each between its call and its answer, in which the simplest of all containers answers the same.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,6 @@
 //! Thousands of requests that were right until something in them was bent: never a 5xx, never a crash, and what they did not
 //! name is as it was.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_testkit::{Client, Container, Engine, Random, Server};
 use serde_json::json;
 

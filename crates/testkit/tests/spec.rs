@@ -1,7 +1,5 @@
 //! The cases under `spec/`, on every engine.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_testkit::{Engine, run_folder, spec_root};
 
 #[test]

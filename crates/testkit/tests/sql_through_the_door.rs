@@ -4,8 +4,6 @@
 //! Left to the crate's own test: cases that name a time, for the server's clock never goes back; conditions of patches; and
 //! documents that bring system properties, which the server sets itself.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

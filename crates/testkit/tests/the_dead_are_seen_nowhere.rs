@@ -1,7 +1,5 @@
 //! Ten thousand items, half of them expired, none purged: every way to see items sees exactly the living half.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::collections::BTreeSet;
 
 use lapsedb_testkit::{Container, Engine, Options, Reply, Server};

@@ -1,8 +1,6 @@
 //! Rows of the corpus that need a process of their own: S5 (kill), S6 (many items), B15 (many reads), and every time from
 //! the wall's to the end of the year 9999.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_testkit::{Container, Engine, Options, Server};
 use serde_json::{Value, json};
 

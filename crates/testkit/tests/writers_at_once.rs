@@ -1,8 +1,6 @@
 //! Many clients on the same items at the same moment: nothing is lost, nothing happens twice, and nobody brings back what
 //! another has seen gone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,7 +1,5 @@
 //! BSON bytes, case by case, and the JSON they leave as.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_value::bson::{self, BsonErrorKind as Kind};
 use lapsedb_value::{Object, Value, json, order};
 

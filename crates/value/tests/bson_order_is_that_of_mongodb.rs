@@ -1,11 +1,5 @@
 //! The order, equality and hash of BSON values.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test says what it expects by failing"
-)]
-
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hasher};
 

@@ -1,9 +1,6 @@
 //! Binary JSON: every form of every value, and what hostile bytes may not do.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
+use crate::common;
 use lapsedb_value::json::{self, JsonErrorKind as Kind, Limits};
 use lapsedb_value::{Value, cosmos_binary, fuzz};
 use proptest::prelude::*;

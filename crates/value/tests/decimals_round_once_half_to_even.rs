@@ -1,11 +1,5 @@
 //! Decimal128 arithmetic, print and order, against results of an independent implementation of the standard.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test says what it expects by failing"
-)]
-
 use std::cmp::Ordering;
 
 use lapsedb_value::decimal128::Decimal128;

@@ -1,9 +1,6 @@
 //! Whatever is written in one format reads back as the same document.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
+use crate::common;
 use lapsedb_value::json::Limits;
 use lapsedb_value::{Value, bson, fuzz, json, order};
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! What JSON means here, case by case.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use lapsedb_value::json::{self, JsonErrorKind as Kind, Limits};
 use lapsedb_value::{Object, Value};
 

@@ -1,9 +1,6 @@
 //! Nothing panics, hangs or overflows on bytes that are not what they should be.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
+use crate::common;
 use lapsedb_value::json::{JsonErrorKind, Limits};
 use lapsedb_value::{Value, bson, cosmos_binary, fuzz, json};
 use proptest::prelude::*;

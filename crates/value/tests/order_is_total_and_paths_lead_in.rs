@@ -1,9 +1,6 @@
 //! The order and equality of values, and the paths into them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
+use crate::common;
 use lapsedb_value::path::{End, Path, Segment};
 use lapsedb_value::{Object, Value, json, number, order};
 use proptest::prelude::*;

@@ -6,7 +6,7 @@ use super::Complaint;
 use super::source::Source;
 use super::tree::TextFile;
 
-/// Checks every file below a `src/` folder.
+/// Checks every file below a `src/` folder, and every one below a `tests/` folder that is one program (its root is `main.rs`).
 pub fn check(files: &[TextFile], complaints: &mut Vec<Complaint>) {
     let sources: HashMap<&str, &str> = files
         .iter()
@@ -17,6 +17,9 @@ pub fn check(files: &[TextFile], complaints: &mut Vec<Complaint>) {
         let Some((folder, name)) = module_of(path) else {
             continue;
         };
+        if is_among_programs(&sources, path) {
+            continue;
+        }
         let parents = parents_of(folder);
         let is_named = parents
             .iter()
@@ -33,10 +36,12 @@ pub fn check(files: &[TextFile], complaints: &mut Vec<Complaint>) {
     }
 }
 
-/// The folder in which a file is a module, and the module's name; none for roots and for files outside `src/`.
+/// The folder in which a file is a module, and the module's name; none for roots and for files elsewhere.
 fn module_of(path: &str) -> Option<(&str, &str)> {
     let stem = path.strip_suffix(".rs")?;
-    let (_, inside) = stem.split_once("/src/")?;
+    let (_, inside) = stem
+        .split_once("/src/")
+        .or_else(|| stem.split_once("/tests/"))?;
     if matches!(inside, "lib" | "main") || inside.starts_with("bin/") {
         return None;
     }
@@ -44,10 +49,21 @@ fn module_of(path: &str) -> Option<(&str, &str)> {
     module.rsplit_once('/')
 }
 
+/// Without a `main.rs` beside them, cargo makes a program of every file in a crate's `tests/`.
+fn is_among_programs(sources: &HashMap<&str, &str>, path: &str) -> bool {
+    !path.contains("/src/")
+        && path.split_once("/tests/").is_some_and(|(place, _)| {
+            !sources.contains_key(format!("{place}/tests/main.rs").as_str())
+        })
+}
+
 /// The files that may declare the modules of a folder.
 fn parents_of(folder: &str) -> Vec<String> {
     if folder.ends_with("/src") {
         return vec![format!("{folder}/lib.rs"), format!("{folder}/main.rs")];
+    }
+    if folder.ends_with("/tests") && !folder.contains("/src/") {
+        return vec![format!("{folder}/main.rs")];
     }
     vec![format!("{folder}/mod.rs"), format!("{folder}.rs")]
 }
@@ -106,6 +122,21 @@ mod tests {
             ("crates/a/tests/anything.rs", ""),
         ];
         assert!(complaints(&files).is_empty(), "{:?}", complaints(&files));
+    }
+
+    #[test]
+    fn a_test_that_its_program_does_not_name_never_runs() {
+        let files = [
+            ("crates/a/tests/main.rs", "mod common;\nmod it_works;"),
+            ("crates/a/tests/common/mod.rs", ""),
+            ("crates/a/tests/it_works.rs", "mod grammar;"),
+            ("crates/a/tests/it_works/grammar.rs", ""),
+            ("crates/a/tests/forgotten.rs", ""),
+        ];
+        assert_eq!(
+            complaints(&files),
+            ["crates/a/tests/forgotten.rs: no `mod forgotten` in crates/a/tests/main.rs"]
+        );
     }
 
     #[test]

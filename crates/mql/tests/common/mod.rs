@@ -1,11 +1,5 @@
 //! Documents from text.
 
-#![allow(
-    dead_code,
-    clippy::expect_used,
-    reason = "not every test uses every helper, and a test may expect"
-)]
-
 use lapsedb_value::json::{self, Limits};
 use lapsedb_value::{Object, Value};
 

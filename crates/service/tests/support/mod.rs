@@ -1,13 +1,5 @@
 //! A service in memory whose clock stands still, and short ways to its verbs.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test says what it expects by failing, and no test uses all of this"
-)]
-
 use std::sync::Arc;
 
 use lapsedb_service::collections;

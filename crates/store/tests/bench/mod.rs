@@ -1,7 +1,5 @@
 //! A store with one collection whose documents are named by `_id`, as the Mongo door makes them.
 
-#![allow(dead_code, reason = "each test file uses its own part of the bench")]
-
 use std::sync::Arc;
 
 use lapsedb_record::{Policy, Secs, Setting};

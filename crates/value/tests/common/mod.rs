@@ -1,6 +1,5 @@
 //! Any document: of JSON alone, and of everything BSON has.
 
-#![allow(dead_code, reason = "not every test needs every maker")]
 #![allow(missing_docs)]
 
 use lapsedb_value::{Object, Str, Value};

@@ -1,0 +1,20 @@
+//! What the binary promises, one file per behaviour.
+//! One program for all of them: each program more would be linked with all it uses once more.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod a_wrong_wall_clock_harms_no_item;
+mod an_index_is_built_anew_and_misses_nobody;
+mod bad_settings_end_with_2_and_one_line;
+mod common;
+mod init_makes_what_is_missing;
+mod kill_loses_no_change;
+mod kill_loses_nothing_acknowledged;
+mod kill_while_purging_counts_nothing_twice;
+mod one_port_speaks_tls_and_plain;
+mod ready_means_that_requests_succeed;
+mod signals_end_the_server_well;
+mod the_admin_api_asks_for_a_key;
+mod the_same_data_path_twice_ends_with_3;
+mod the_ttl_calls_tell_what_will_happen;
+mod the_virtual_clock_moves_only_by_hand;

@@ -1,0 +1,18 @@
+//! What the verbs promise, one file per behaviour.
+//! One program for all of them: each program more would be linked with all it uses once more.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod a_change_needs_the_etag_it_names;
+mod a_long_query_leaves_the_others_their_turn;
+mod a_number_is_never_used_twice;
+mod a_query_costs_what_it_names;
+mod a_query_ends_in_its_time;
+mod a_query_reads_what_it_names_and_misses_nothing;
+mod a_token_opens_what_its_permission_names;
+mod deleting_takes_along_what_belongs;
+mod pages_neither_skip_nor_repeat;
+mod planned_queries_answer_as_a_scan;
+mod purging_takes_what_requests_leave;
+mod support;
+mod what_a_ttl_change_buried_stays_dead;
