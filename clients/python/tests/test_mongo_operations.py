@@ -186,6 +186,24 @@ def test_the_machine_is_told(client, db):
     assert 0 < stats["fsUsedSize"] < stats["fsTotalSize"]
 
 
+def test_a_collection_is_checked(client, db):
+    db.c.insert_many([{"_id": number, "a": [number, number + 1], "b": number} for number in range(300)])
+    for key in ("a", "b", [("b", -1), ("a", 1)]):
+        db.c.create_index(key)
+    db.c.create_index("missing", sparse=True)
+    db.c.delete_many({"b": {"$lt": 10}})
+    found = db.command("validate", "c")
+    assert found["valid"] is True and found["errors"] == []
+    assert (found["nrecords"], found["nInvalidDocuments"], found["nIndexes"]) == (290, 0, 5)
+    # Every index that holds all documents was counted, those of arrays once for each document.
+    counted = found["keysPerIndex"]
+    assert {name: counted[name] for name in ("a_1", "b_1", "b_-1_a_1")} == {"a_1": 290, "b_1": 290, "b_-1_a_1": 290}
+    assert "missing_1" not in counted
+    with pytest.raises(OperationFailure) as caught:
+        db.command("validate", "nowhere")
+    assert caught.value.code == 26
+
+
 @pytest.mark.parametrize("name", ["limit", "skip", "batchSize"])
 def test_a_find_takes_no_negative_number(db, name):
     db.c.insert_one({})

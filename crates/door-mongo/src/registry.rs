@@ -130,7 +130,7 @@ commands! {
     "update" update Needed "Changes documents.";
     "updateUser" update_user Needed "Changes a user.";
     "usersInfo" users_info Needed "Shows users.";
-    "validate" validate Needed "Checks a collection.";
+    "validate" validate Needed "Reads every document, counts again, and looks whether indexes name all.";
     "whatsmyuri" whats_my_uri Open "Tells the client its own address.";
 }
 

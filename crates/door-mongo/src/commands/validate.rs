@@ -1,6 +1,6 @@
-//! Checks a collection: every document is read.
+//! Checks a collection.
 
-use lapsedb_service::documents::{self, Count, Fault};
+use lapsedb_service::documents::{self, Fault};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
@@ -30,39 +30,25 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     }
     fields.ignore(&["metadata", "checkBSONConformance", "scandata"]);
     fields.end()?;
-    let stats = documents::collection_stats(&mut call.work(), &namespace, 1).await?;
-    if stats.get("nindexes").and_then(Value::as_i64) == Some(0) {
-        return Err(Fault::new(
-            26,
-            format!("Collection '{namespace}' does not exist to validate."),
-        ));
+    let found = documents::validate(&mut call.work(), &namespace).await?;
+    let number = |n: u64| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
+    let mut keys = Object::with_capacity(found.named.len());
+    for (name, named) in &found.named {
+        keys.push(name.as_str(), number(*named));
     }
-    // A filter that says something makes every document be read.
-    let mut exists = Object::with_capacity(1);
-    exists.push("$exists", true);
-    let mut filter = Object::with_capacity(1);
-    filter.push("_id", Value::Object(exists));
-    let count = Count {
-        filter,
-        ..Count::default()
-    };
-    let records = documents::count(&mut call.work(), &namespace, &count).await?;
-    let mut reply = Object::with_capacity(8);
+    let texts =
+        |texts: &[String]| Value::Array(texts.iter().map(|text| text.as_str().into()).collect());
+    let mut reply = Object::with_capacity(11);
     reply.push("ns", namespace.to_string());
-    reply.push("nInvalidDocuments", 0);
-    reply.push("nrecords", i32::try_from(records).unwrap_or(i32::MAX));
-    reply.push(
-        "nIndexes",
-        stats.get("nindexes").cloned().unwrap_or_default(),
-    );
-    reply.push("valid", true);
-    for name in [
-        "warnings",
-        "errors",
-        "extraIndexEntries",
-        "missingIndexEntries",
-    ] {
-        reply.push(name, Value::Array(Vec::new()));
+    reply.push("nInvalidDocuments", number(found.unreadable));
+    reply.push("nrecords", number(found.documents));
+    reply.push("nIndexes", number(found.indexes));
+    reply.push("keysPerIndex", Value::Object(keys));
+    reply.push("valid", found.errors.is_empty());
+    reply.push("warnings", texts(&[]));
+    reply.push("errors", texts(&found.errors));
+    for name in ["extraIndexEntries", "missingIndexEntries"] {
+        reply.push(name, texts(&[]));
     }
     Ok(Answer::Plain(reply))
 }
