@@ -232,7 +232,7 @@ async fn execute(
     let points = &door.fail_points;
     let writes = match role {
         Role::Retryable => Some(statements(&body)),
-        Role::Transaction | Role::End | Role::GetMore | Role::Other => None,
+        Role::Transaction | Role::End | Role::Stream | Role::Other => None,
     };
     let failure = match command.name {
         "configureFailPoint" => None,
@@ -240,8 +240,14 @@ async fn execute(
             .hit(&name, connection.app_name.as_deref())
             .or_else(|| points.writes.before(writes?)),
     };
+    let failing = match &failure {
+        Some(Failure {
+            of_cursor: true, ..
+        }) if of_stream(door, &body) => Role::Stream,
+        Some(_) | None => role,
+    };
     if let Some(failure) = &failure
-        && let Some(answered) = fail(door, connection, command, failure, role).await
+        && let Some(answered) = fail(door, connection, command, failure, failing).await
     {
         return Answered { form, ..answered };
     }
@@ -266,12 +272,18 @@ async fn execute(
             tracing::debug!(command = command.name, ?fault, "a command failed");
             // Only a stream may be resumed, and its own failures say so themselves.
             let fault = match role {
-                Role::GetMore | Role::Other => fault,
+                Role::Stream | Role::Other => fault,
                 Role::Transaction | Role::End | Role::Retryable => labels::of_fault(fault, role),
             };
             failed(door, command.name, &fault, form)
         }
     }
+}
+
+/// Whether a getMore is of a stream of changes.
+fn of_stream(door: &Door, body: &Object) -> bool {
+    let cursor = body.get("getMore").and_then(Value::as_i64);
+    cursor.is_some_and(|cursor| door.service.documents_state().is_stream(cursor))
 }
 
 /// Fails on purpose; nothing, if the command is to be executed all the same.

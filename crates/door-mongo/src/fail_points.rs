@@ -40,6 +40,8 @@ struct FailCommand {
 pub(crate) struct Failure {
     /// The connection is closed instead of an answer.
     pub(crate) close: bool,
+    /// It fails once its cursor is found.
+    pub(crate) of_cursor: bool,
     /// It waits first.
     pub(crate) block: Option<Duration>,
     /// It is refused with this code, and these labels if any are given.
@@ -64,10 +66,8 @@ impl FailPoints {
             *self.set.lock() = None;
             return Ok(());
         }
-        if name == "failGetMoreAfterCursorCheckout" {
-            return self.alias(mode, data, &["getMore"]);
-        }
-        if name != "failCommand" {
+        let of_cursor = name == "failGetMoreAfterCursorCheckout";
+        if name != "failCommand" && !of_cursor {
             return Err(Fault::new(
                 codes::BAD_VALUE,
                 format!("there is no fail point named {name}"),
@@ -83,22 +83,20 @@ impl FailPoints {
         *self.set.lock() = Some(FailCommand {
             skip,
             times,
-            commands: texts("failCommands"),
+            commands: match of_cursor {
+                true => vec!["getMore".to_owned()],
+                false => texts("failCommands"),
+            },
             app_name: data
                 .get("appName")
                 .and_then(Value::as_str)
                 .map(str::to_owned),
-            failure: failure(data),
+            failure: Failure {
+                of_cursor,
+                ..failure(data)
+            },
         });
         Ok(())
-    }
-
-    /// A fail point of some commands under another name.
-    fn alias(&self, mode: &Value, data: &Object, commands: &[&str]) -> Result<(), Fault> {
-        let mut data = data.clone();
-        let names = commands.iter().map(|name| Value::from(*name)).collect();
-        data.insert("failCommands", Value::Array(names));
-        self.configure("failCommand", mode, &data)
     }
 
     /// Whether commands with a time limit run out of it.
@@ -162,6 +160,7 @@ fn failure(data: &Object) -> Failure {
             .min(BLOCK_MS_MAX)
     });
     Failure {
+        of_cursor: false,
         close: truth("closeConnection"),
         block: block.map(Duration::from_millis),
         code: data

@@ -15,8 +15,8 @@ pub(crate) enum Role {
     End,
     /// A write that is sent again when it fails.
     Retryable,
-    /// Perhaps the next part of a stream.
-    GetMore,
+    /// The beginning of a stream of changes, or its next part.
+    Stream,
     /// Anything else.
     Other,
 }
@@ -25,6 +25,8 @@ pub(crate) enum Role {
 const RETRYABLE: [i32; 12] = [
     6, 7, 89, 91, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436,
 ];
+/// Further codes after which a stream may be resumed: of read preferences, of shards that have moved, of pools, and the one made for it.
+const RESUMABLE: [i32; 7] = [63, 133, 150, 234, 249, 317, 13_388];
 /// Codes after which a whole transaction may be begun again: locks, conflicts, states that are not kept any more.
 const CONFLICTS: [i32; 5] = [24, 112, 239, 246, 267];
 /// The code of a transaction that is not there.
@@ -39,8 +41,8 @@ impl Role {
             Role::Transaction
         } else if numbered {
             Role::Retryable
-        } else if command.name == "getMore" {
-            Role::GetMore
+        } else if command.name == "aggregate" && begins_stream(body) {
+            Role::Stream
         } else {
             Role::Other
         }
@@ -58,10 +60,19 @@ impl Role {
             Role::Transaction | Role::End if conflict => Some("TransientTransactionError"),
             Role::Transaction if again => Some("TransientTransactionError"),
             Role::End | Role::Retryable if again => Some("RetryableWriteError"),
-            Role::GetMore if again => Some("ResumableChangeStreamError"),
-            Role::Transaction | Role::End | Role::Retryable | Role::GetMore | Role::Other => None,
+            Role::Stream if again || RESUMABLE.contains(&code) => {
+                Some("ResumableChangeStreamError")
+            }
+            Role::Transaction | Role::End | Role::Retryable | Role::Stream | Role::Other => None,
         }
     }
+}
+
+/// Whether the pipeline of a command begins a stream of changes.
+pub(crate) fn begins_stream(body: &Object) -> bool {
+    let stages = body.get("pipeline").and_then(Value::as_array);
+    let first = stages.and_then(<[Value]>::first).and_then(Value::as_object);
+    first.is_some_and(|stage| stage.contains_key("$changeStream"))
 }
 
 /// A failure with its label.
@@ -114,6 +125,10 @@ mod tests {
             (Role::Retryable, 91, retryable),
             (Role::Retryable, 251, None),
             (Role::Other, 91, None),
+            (Role::Stream, 91, Some("ResumableChangeStreamError")),
+            (Role::Stream, 234, Some("ResumableChangeStreamError")),
+            (Role::Stream, 286, None),
+            (Role::Retryable, 234, None),
         ] {
             assert_eq!(role.label(code), label, "{role:?} {code}");
         }

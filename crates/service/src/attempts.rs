@@ -23,7 +23,11 @@ impl Attempts {
         change: MetaChange,
     ) -> Result<Option<MetaDone>> {
         match ctx.service().store().change_catalog(view, change).await {
-            Ok(done) => Ok(Some(done)),
+            Ok(done) => {
+                // The time that clients are told of is never before what they have just done.
+                ctx.service().documents_state().seen(done.lsn);
+                Ok(Some(done))
+            }
             Err(StoreError::Retry) => {
                 self.0 += 1;
                 if self.0 >= RETRIES_MAX {

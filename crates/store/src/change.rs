@@ -18,13 +18,15 @@ use crate::view::View;
 #[derive(Default)]
 pub struct MetaChange {
     pub(crate) puts: Vec<(Vec<u8>, Object)>,
-    deletes: Vec<Vec<u8>>,
+    pub(crate) deletes: Vec<Vec<u8>>,
     delete_prefixes: Vec<Vec<u8>>,
     pub(crate) drops: Vec<CollectionId>,
     forgets: Vec<CollectionId>,
     next: Option<u32>,
     not_after: Option<Millis>,
     holds_readers: bool,
+    /// What was asked of a collection, told also if it is as it was before.
+    pub(crate) asked: Option<(CollectionId, Object)>,
     /// The name of a database that is dropped as a whole.
     pub(crate) drops_database: Option<String>,
 }
@@ -82,6 +84,12 @@ impl MetaChange {
     /// Makes readers wait for this change, so that it holds from the very instant of its commit.
     pub fn hold_readers(&mut self) -> &mut MetaChange {
         self.holds_readers = true;
+        self
+    }
+
+    /// Says what was asked of a collection, which is told to those who follow it even if nothing has to be changed.
+    pub fn asked(&mut self, cid: CollectionId, asked: Object) -> &mut MetaChange {
+        self.asked = Some((cid, asked));
         self
     }
 

@@ -51,7 +51,7 @@ pub use purger::Purged;
 pub use recount::Recount;
 pub use txn::{Cap, Done, Duplicate, Found, Note, Refused, Txn, Written};
 pub use usage::{Tally, Usage};
-pub use versions::catalog_log::CatalogEvent;
+pub use versions::catalog_log::{CatalogEvent, ViewEvent};
 pub use versions::event::{Event, EventKind, Image as EventImage, Place as EventPlace};
 pub use versions::grave::Grave;
 pub use versions::history::{History, VERSIONS_RETENTION_SECS, policy_retention};

@@ -74,6 +74,18 @@ fn check(call: &Call<'_>, aggregate: &Aggregate) -> Result<(), Fault> {
             format!("{name} cannot be used with a 'linearizable' read concern level"),
         ));
     }
+    let level = concern.and_then(|concern| concern.level.as_deref());
+    if let Some(level) = level.filter(|level| *level != "majority")
+        && names().next().is_some_and(|name| name == "$changeStream")
+        && !call.generic.session.in_transaction
+    {
+        return Err(Fault::new(
+            codes::INVALID_OPTIONS,
+            format!(
+                "Command aggregate does not support {{ readConcern: {{ level: \"{level}\", provenance: \"clientSupplied\" }} }} :: caused by :: Aggregation stage $changeStream cannot run with a readConcern other than 'majority'. Current readConcern: {level}"
+            ),
+        ));
+    }
     if call.database != "admin" && names().any(|name| name == "$currentOp") {
         return Err(Fault::new(
             73,

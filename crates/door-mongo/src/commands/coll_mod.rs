@@ -50,7 +50,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             ));
         }
     }
-    documents::modify(&mut call.work(), &namespace, &members).await?;
+    if index.is_none() || !members.is_empty() {
+        documents::modify(&mut call.work(), &namespace, &members).await?;
+    }
     let mut reply = Object::with_capacity(4);
     if let Some(members) = index {
         change_index(call, &namespace, members, &mut reply).await?;

@@ -3,7 +3,7 @@
 use lapsedb_mql::stages::{Pipeline, Runner};
 use lapsedb_record::Secs;
 use lapsedb_store::{CollectionId, EventPlace, View};
-use lapsedb_value::{Object, Value};
+use lapsedb_value::Object;
 
 use crate::changes::follow::{Ahead, Lanes};
 use crate::changes::options::{self, Options, Start};
@@ -12,8 +12,7 @@ use crate::changes::structure::{invalidate, structure};
 use crate::changes::{Scope, history_lost, token};
 use crate::cursors::{self, Batch, Feed, Keep, Room};
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::look::find_collection;
-use crate::documents::{Aggregate, FIRST_BATCH_DOCUMENTS, Look, Namespace, Work};
+use crate::documents::{Aggregate, FIRST_BATCH_DOCUMENTS, Look, Namespace, Work, views};
 
 /// The number of the catalog's own events.
 const CATALOG: CollectionId = CollectionId(0);
@@ -75,19 +74,22 @@ async fn begin(view: &View, namespace: &Namespace, options: &Options) -> Result<
             }
             let ahead = Ahead::behind(EventPlace::end_of(view.lsn()));
             let lanes = ahead.lanes(view, options.scope, namespace);
-            let before = last_before(view, &lanes, second).await?;
+            let before = before(view, &lanes, second).await?;
             Ok((EventPlace::end_of(before.max(floor)), stamp))
         }
     }
 }
 
-/// The last commit before a second, of all that is followed.
-async fn last_before(view: &View, lanes: &Lanes, second: Secs) -> Result<u64> {
-    let mut last = view.versions_before(CATALOG, second).await?;
-    for cid in lanes.numbers() {
-        last = last.min(view.versions_before(cid, second).await?);
+/// The commit right before the first that tells something of a second or later, of all that is followed. No lane has to be
+/// kept from longer ago than that: seconds never fall along the log.
+async fn before(view: &View, lanes: &Lanes, second: Secs) -> Result<u64> {
+    let mut before = view.lsn();
+    for cid in lanes.numbers().chain([CATALOG]) {
+        if let Some(first) = view.versions_from(cid, second).await? {
+            before = before.min(first.saturating_sub(1));
+        }
     }
-    Ok(last)
+    Ok(before)
 }
 
 /// A stream that goes on behind the drop of its collection has only its end to tell.
@@ -113,16 +115,7 @@ async fn end_if_over(
 pub(crate) async fn keep_all(work: &Work, namespace: &Namespace, scope: Scope) -> Result<()> {
     let service = work.ctx.service();
     let (store, retention) = (service.store(), service.config().change_retention);
-    let view = work.ctx.view().await?;
-    if let Some(collection) = find_collection(&view, namespace)
-        && is_view(&collection)
-    {
-        return Err(Fault::new(
-            code::COMMAND_NOT_SUPPORTED_ON_VIEW,
-            format!("Namespace {namespace} is a view, not a collection"),
-        ));
-    }
-    drop(view);
+    views::refuse(&work.ctx.view().await?, namespace)?;
     store.watch(scope.watched(namespace), retention).await?;
     let view = work.ctx.view().await?;
     let lanes = Ahead::behind(EventPlace::end_of(view.lsn())).lanes(&view, scope, namespace);
@@ -134,10 +127,4 @@ pub(crate) async fn keep_all(work: &Work, namespace: &Namespace, scope: Scope) -
         store.tell_expiries(collection.cid, u64::MAX).await?;
     }
     Ok(())
-}
-
-fn is_view(collection: &lapsedb_store::Collection) -> bool {
-    let mongo = collection.mongo.as_deref();
-    let options = mongo.and_then(|mongo| mongo.get("options"));
-    options.is_some_and(|options| !matches!(options.get("viewOn"), Value::Undefined))
 }

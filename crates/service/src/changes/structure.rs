@@ -1,6 +1,6 @@
 //! What happened to a collection or a database, as clients see it.
 
-use lapsedb_store::{CatalogEvent, Collection};
+use lapsedb_store::{CatalogEvent, Collection, ViewEvent};
 use lapsedb_value::order::identical_bson;
 use lapsedb_value::{Object, Value};
 
@@ -24,10 +24,14 @@ enum Happened<'a> {
     Dropped(&'a Collection),
     Renamed(&'a Collection, &'a Collection),
     Changed(&'a Collection, &'a Collection),
+    View(&'a ViewEvent),
     DatabaseDropped,
 }
 
 fn happened(event: &CatalogEvent) -> Happened<'_> {
+    if let Some(view) = &event.view {
+        return Happened::View(view);
+    }
     match (event.before.as_deref(), event.after.as_deref()) {
         (None, None) => Happened::DatabaseDropped,
         (None, Some(after)) => Happened::Created(after),
@@ -55,8 +59,11 @@ pub(crate) fn structure(
         }
         Happened::Dropped(before) if covers(before) => {
             ends = of_collection;
-            let shown = options.expanded || !is_view(before);
-            shown.then(|| begin(event, "drop", before, options))
+            Some(begin(event, "drop", before, options))
+        }
+        Happened::View(view) => {
+            let covered = scope.covers(namespace, &event.database, &view.id);
+            (options.expanded && covered).then(|| of_view(event, view))
         }
         Happened::Renamed(before, after) if covers(before) || covers(after) => {
             ends = of_collection;
@@ -110,6 +117,29 @@ fn begin(event: &CatalogEvent, kind: &str, collection: &Collection, options: &Op
     told
 }
 
+/// What became of a view.
+fn of_view(event: &CatalogEvent, view: &ViewEvent) -> Object {
+    let (kind, description) = match (&view.before, &view.after) {
+        (None, Some(after)) => ("create", Some(after.clone())),
+        (Some(_), Some(after)) => {
+            let mut shown = after.clone();
+            // It is that of the view for good, and no change can name it.
+            shown.remove("collation");
+            ("modify", Some(shown))
+        }
+        (Some(_) | None, None) => ("drop", None),
+    };
+    let mut told = Object::with_capacity(6);
+    head(event, kind, &mut told);
+    time(event, None, &mut told);
+    let ns = name(&Namespace::pseudo(&event.database, &view.id));
+    told.push("ns", Value::Object(ns));
+    if let Some(description) = description {
+        told.push("operationDescription", Value::Object(description));
+    }
+    told
+}
+
 fn database_dropped(event: &CatalogEvent) -> Object {
     let mut told = Object::with_capacity(5);
     head(event, "dropDatabase", &mut told);
@@ -156,20 +186,14 @@ fn kept_options(collection: &Collection) -> Object {
         .unwrap_or_default()
 }
 
-fn is_view(collection: &Collection) -> bool {
-    kept_options(collection).contains_key("viewOn")
-}
-
 fn uuid(collection: &Collection, options: &Options) -> Option<Value> {
     let mongo = collection.mongo.as_deref()?;
-    (options.expanded && !is_view(collection)).then(|| mongo.get("uuid").cloned())?
+    options.expanded.then(|| mongo.get("uuid").cloned())?
 }
 
 fn created(collection: &Collection) -> Object {
     let mut description = kept_options(collection);
-    if !is_view(collection)
-        && let Some(own) = indexes::shown(collection).into_iter().next()
-    {
+    if let Some(own) = indexes::shown(collection).into_iter().next() {
         description.push("idIndex", Value::Object(own));
     }
     description
@@ -224,25 +248,28 @@ fn changed(
             return Some(told);
         }
     }
-    let (description, index_before) =
-        modified((&kept_options(before), &old), (&kept_options(after), &new))?;
+    let change = modified((&kept_options(before), &old), (&kept_options(after), &new));
+    let (description, index_before) = match (change, &event.asked) {
+        (Some(change), _) => change,
+        // What was asked for was so already.
+        (None, Some(asked)) => (asked.clone(), None),
+        (None, None) => return None,
+    };
     let mut told = begin(event, "modify", after, options);
     told.push("operationDescription", Value::Object(description));
-    if !is_view(after) {
-        let mut state = Object::with_capacity(2);
-        let mut former = Object::with_capacity(4);
-        if let Some(uuid) = before.mongo.as_deref().and_then(|mongo| mongo.get("uuid")) {
-            former.push("uuid", uuid.clone());
-        }
-        for (name, value) in kept_options(before) {
-            former.push(name, value);
-        }
-        state.push("collectionOptions", Value::Object(former));
-        if let Some(index) = index_before {
-            state.push("indexOptions", Value::Object(index));
-        }
-        told.push("stateBeforeChange", Value::Object(state));
+    let mut state = Object::with_capacity(2);
+    let mut former = Object::with_capacity(4);
+    if let Some(uuid) = before.mongo.as_deref().and_then(|mongo| mongo.get("uuid")) {
+        former.push("uuid", uuid.clone());
     }
+    for (name, value) in kept_options(before) {
+        former.push(name, value);
+    }
+    state.push("collectionOptions", Value::Object(former));
+    if let Some(index) = index_before {
+        state.push("indexOptions", Value::Object(index));
+    }
+    told.push("stateBeforeChange", Value::Object(state));
     Some(told)
 }
 

@@ -134,6 +134,7 @@ struct Slot {
     used: Instant,
     no_timeout: bool,
     session: Option<SessionId>,
+    stream: bool,
 }
 
 /// All open cursors.
@@ -169,6 +170,7 @@ impl Cursors {
         let no_timeout = cursor.no_timeout;
         let owner = cursor.owner.clone();
         let session = cursor.place.as_ref().map(|(session, _)| session.clone());
+        let stream = matches!(cursor.feed, Feed::Changes(_));
         let cursor = Arc::new(tokio::sync::Mutex::new(cursor));
         slots.insert(
             id,
@@ -178,6 +180,7 @@ impl Cursors {
                 used: now,
                 no_timeout,
                 session,
+                stream,
             },
         );
         Ok(id)
@@ -211,6 +214,11 @@ impl Cursors {
         }
         slot.used = now;
         Ok(Arc::clone(&slot.cursor))
+    }
+
+    /// Whether a cursor gives a stream of changes.
+    pub(crate) fn is_stream(&self, id: i64) -> bool {
+        self.slots.lock().get(&id).is_some_and(|slot| slot.stream)
     }
 
     /// Closes the cursors of sessions.

@@ -44,7 +44,7 @@ mod ttl_monitor;
 mod unfinished;
 mod update;
 mod validate;
-mod views;
+pub(crate) mod views;
 mod walk;
 pub(crate) mod work;
 pub(crate) mod writing;

@@ -46,10 +46,11 @@ pub async fn modify(work: &mut Work, namespace: &Namespace, members: &Object) ->
             ));
         };
         let options = changed(&collection, &members)?;
-        if members.of.is_empty() {
+        if members.of.is_empty() && !collection.history.kept {
             return Ok(());
         }
-        let change = rewritten(&collection, options);
+        let mut change = rewritten(&collection, options);
+        change.asked(collection.cid, members.of.clone());
         if attempts.commit(ctx, &view, change).await?.is_some() {
             return Ok(());
         }

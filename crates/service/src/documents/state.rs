@@ -82,6 +82,12 @@ impl State {
         self.snapshots.sweep(now);
     }
 
+    /// Whether a cursor gives a stream of changes.
+    #[must_use]
+    pub fn is_stream(&self, cursor: i64) -> bool {
+        self.cursors.is_stream(cursor)
+    }
+
     /// How many cursors are open.
     #[must_use]
     pub fn open_cursors(&self) -> usize {

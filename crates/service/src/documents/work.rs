@@ -221,6 +221,16 @@ impl Work {
         service.documents_state().stamp(service.clock().now())
     }
 
+    /// Notes how far the store has come, so that the time clients are told of is not before what was just done.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub(crate) async fn catch_up(&self) -> Result<()> {
+        let view = self.ctx.view().await?;
+        self.ctx.service().documents_state().seen(view.lsn());
+        Ok(())
+    }
+
     /// Goes on, if there is still time and nobody has ended it.
     ///
     /// # Errors

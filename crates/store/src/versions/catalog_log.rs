@@ -42,6 +42,21 @@ pub struct CatalogEvent {
     pub after: Option<Box<Collection>>,
     /// The collection that had the new name and was dropped for it.
     pub replaced: Option<Object>,
+    /// What was asked of the collection.
+    pub asked: Option<Object>,
+    /// The view that this is about; then there is no collection.
+    pub view: Option<ViewEvent>,
+}
+
+/// A change of a view.
+#[derive(Clone, Debug)]
+pub struct ViewEvent {
+    /// Its name.
+    pub id: Str,
+    /// What it showed before; none if it was made.
+    pub before: Option<Object>,
+    /// What it shows now; none if it is gone.
+    pub after: Option<Object>,
 }
 
 /// The events that a change tells.
@@ -54,7 +69,8 @@ pub(crate) fn events(catalog: &Catalog, change: &MetaChange) -> Vec<Object> {
         };
         let old = catalog.collection_numbered(cid);
         let before = old.map(|old| old.body().into_object());
-        if before.as_ref().is_some_and(|before| alike(before, body)) {
+        let asked = change.asked.as_ref().filter(|(asked, _)| *asked == cid);
+        if asked.is_none() && before.as_ref().is_some_and(|before| alike(before, body)) {
             continue;
         }
         // The collection that gives its name to this one is gone without a word of its own.
@@ -66,8 +82,13 @@ pub(crate) fn events(catalog: &Catalog, change: &MetaChange) -> Vec<Object> {
         });
         replaced.extend(target.map(|target| target.cid));
         let mongo = target.and_then(|target| target.mongo.as_deref().cloned());
-        told.push(event(&database, before, Some(body.clone()), mongo));
+        let mut told_one = event(&database, before, Some(body.clone()), mongo);
+        if let Some((_, asked)) = asked {
+            told_one.push("asked", Value::Object(asked.clone()));
+        }
+        told.push(told_one);
     }
+    told.extend(view_events(catalog, change));
     for cid in &change.drops {
         let Some(collection) = catalog.collection_numbered(*cid) else {
             continue;
@@ -88,6 +109,56 @@ pub(crate) fn events(catalog: &Catalog, change: &MetaChange) -> Vec<Object> {
         told.push(event(database, None, None, None));
     }
     told
+}
+
+/// What a change tells of views. They have no items, so only who follows their names is told.
+fn view_events(catalog: &Catalog, change: &MetaChange) -> Vec<Object> {
+    let kind = keys::meta_all(MetaKind::View);
+    let mut told = Vec::new();
+    let mut tell = |number: u32, id: &str, before: Option<&Object>, after: Option<&Object>| {
+        let Some(database) = database_name(catalog, change, number) else {
+            return;
+        };
+        let watched = Watched::Collection(&database, id);
+        if catalog.watched_since(watched).is_none() {
+            return;
+        }
+        let mut one = event(&database, before.cloned(), after.cloned(), None);
+        one.push("view", id);
+        told.push(one);
+    };
+    for (key, body) in change.puts.iter().filter(|(key, _)| key.starts_with(&kind)) {
+        let (Some(number), Some(id)) = (u32_of(body, "database"), body.get("id")) else {
+            continue;
+        };
+        let id = id.as_str().unwrap_or_default();
+        if *key == keys::meta_named(MetaKind::View, u64::from(number), id) {
+            let before = catalog.view(number, id).map(|view| &view.definition);
+            let after = body.get("definition").and_then(Value::as_object);
+            tell(number, id, before, after);
+        }
+    }
+    if change.deletes.iter().any(|key| key.starts_with(&kind)) {
+        let databases = catalog.databases();
+        let views = databases.iter().flat_map(|one| catalog.views(one.number));
+        for view in views {
+            let key = keys::meta_named(MetaKind::View, u64::from(view.database), &view.id);
+            if change.deletes.contains(&key) {
+                tell(view.database, &view.id, Some(&view.definition), None);
+            }
+        }
+    }
+    told
+}
+
+/// The name of a database that is there, or is made by the same change.
+fn database_name(catalog: &Catalog, change: &MetaChange, number: u32) -> Option<String> {
+    if let Some(database) = catalog.database_numbered(number) {
+        return Some(database.id.to_string());
+    }
+    let key = keys::meta_numbered(MetaKind::Database, number);
+    let (_, body) = change.puts.iter().find(|(other, _)| *other == key)?;
+    Some(body.get("id")?.as_str()?.to_owned())
 }
 
 /// Puts the events of a change into its batch; says how many they are.
@@ -115,15 +186,7 @@ fn followed(
     if key != keys::meta_numbered(MetaKind::Collection, cid.0) || !body.contains_key("mongo") {
         return None;
     }
-    let number = u32_of(body, "database")?;
-    let database = match catalog.database_numbered(number) {
-        Some(database) => database.id.to_string(),
-        None => {
-            let key = keys::meta_numbered(MetaKind::Database, number);
-            let (_, body) = change.puts.iter().find(|(other, _)| *other == key)?;
-            body.get("id")?.as_str()?.to_owned()
-        }
-    };
+    let database = database_name(catalog, change, u32_of(body, "database")?)?;
     let name = body.get("id")?.as_str()?;
     let kept = body.get("history")?.get("kept").as_bool() == Some(true);
     let follows = kept
@@ -224,6 +287,18 @@ impl Store {
         let Some(Value::String(database)) = record.body.get("database") else {
             return Err(bad());
         };
+        let view = match record.body.get("view") {
+            Some(Value::String(id)) => Some(ViewEvent {
+                id: id.clone(),
+                before: object("before").cloned(),
+                after: object("after").cloned(),
+            }),
+            Some(_) | None => None,
+        };
+        let (before, after) = match view {
+            Some(_) => (None, None),
+            None => (collection("before")?, collection("after")?),
+        };
         Ok(CatalogEvent {
             place: Place {
                 lsn: u64::from_be_bytes(*lsn),
@@ -232,9 +307,11 @@ impl Store {
             committed: record.written,
             at: record.at,
             database: database.clone(),
-            before: collection("before")?,
-            after: collection("after")?,
+            before,
+            after,
             replaced: object("replaced").cloned(),
+            asked: object("asked").cloned(),
+            view,
         })
     }
 

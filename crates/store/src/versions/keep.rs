@@ -183,13 +183,15 @@ impl Store {
 }
 
 impl View {
-    /// The last commit whose events of a collection were told before a second.
+    /// The first commit whose events of a collection were told in a second or later; none, if there is no such one yet.
     ///
     /// # Errors
     /// When the engine fails or the bytes are damaged.
-    pub async fn versions_before(&self, cid: CollectionId, second: Secs) -> Result<u64> {
+    pub async fn versions_from(&self, cid: CollectionId, second: Secs) -> Result<Option<u64>> {
         let floor = self.versions_state(cid).await?.floor;
-        last_before(self, cid, floor, second).await
+        let before = last_before(self, cid, floor, second).await?;
+        let first = first_after(self, cid, before).await?;
+        Ok(first.map(|(lsn, _)| lsn))
     }
 }
 

@@ -109,6 +109,7 @@ pub async fn change_index(
             tries.again().await?;
             continue;
         }
+        work.catch_up().await?;
         return Ok(changed);
     }
 }

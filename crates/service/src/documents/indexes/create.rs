@@ -78,6 +78,7 @@ pub async fn create_indexes(
         }
     }
     created.after = names(&current(work, namespace).await?.1).len();
+    work.catch_up().await?;
     Ok(created)
 }
 

@@ -42,6 +42,7 @@ pub async fn drop_indexes(
     for name in chosen {
         drop_one(work, namespace, &name).await?;
     }
+    work.catch_up().await?;
     Ok(before)
 }
 

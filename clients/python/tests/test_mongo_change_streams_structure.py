@@ -1,0 +1,172 @@
+"""Change streams: what is told of views, indexes and changes that change nothing, from which time on, and which failures
+may be resumed. Expected answers are those of a real mongod."""
+
+import pymongo
+import pytest
+from bson import Timestamp
+from bson.int64 import Int64
+from pymongo.errors import NotPrimaryError, OperationFailure
+
+from conftest import fresh, running
+from test_mongo_change_streams import told, watch
+
+RESUMABLE = "ResumableChangeStreamError"
+STREAM = [{"$changeStream": {}}]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with running("--virtual-clock", "--enable-test-commands", "--mongo-port", "0") as server:
+        with pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000) as client:
+            yield client
+
+
+@pytest.fixture
+def db(client):
+    name = fresh("db")
+    yield client[name]
+    client.drop_database(name)
+
+
+def shown(event):
+    """An event without its time and place."""
+    return {name: value for name, value in event.items() if name not in ("_id", "clusterTime", "wallTime", "collectionUUID")}
+
+
+def change_views(db):
+    db.command("create", "v", viewOn="c", pipeline=[{"$match": {"x": 1}}])
+    db.command("collMod", "v", viewOn="c", pipeline=[{"$match": {"x": 2}}])
+    db.command("collMod", "v", viewOn="c", pipeline=[{"$match": {"x": 2}}])
+    db.create_collection("w", viewOn="c", collation={"locale": "de"})
+    db.v.drop()
+    db.w.drop()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_views_are_told_where_more_is_wanted(client, db, whole):
+    scope = client if whole else db
+    db.create_collection("c")
+    with watch(scope) as plain, watch(scope, show_expanded_events=True) as expanded:
+        change_views(db)
+        assert told(plain) == []
+        events = [event for event in told(expanded) if event["ns"]["db"] == db.name]
+    assert [(event["operationType"], event["ns"]["coll"]) for event in events] == [
+        ("create", "v"),
+        ("modify", "v"),
+        ("modify", "v"),
+        ("create", "w"),
+        ("drop", "v"),
+        ("drop", "w"),
+    ]
+    assert not any("collectionUUID" in event for event in events)
+    create, modify, _, collated, drop, _ = map(shown, events)
+    assert create["operationDescription"] == {"viewOn": "c", "pipeline": [{"$match": {"x": 1}}]}
+    assert modify["operationDescription"] == {"viewOn": "c", "pipeline": [{"$match": {"x": 2}}]}
+    assert collated["operationDescription"]["collation"]["locale"] == "de"
+    assert drop == {"operationType": "drop", "ns": {"db": db.name, "coll": "v"}}
+
+
+def test_the_events_of_views_can_be_resumed_behind(db):
+    with watch(db, show_expanded_events=True) as stream:
+        change_views(db)
+        events = told(stream)
+    for at, event in enumerate(events):
+        with watch(db, show_expanded_events=True, resume_after=event["_id"]) as stream:
+            assert told(stream) == events[at + 1 :]
+
+
+def test_a_change_that_changes_nothing_is_told(db):
+    db.create_collection("c")
+    with watch(db.c, show_expanded_events=True) as stream:
+        db.command("collMod", "c")
+        db.command("collMod", "c", changeStreamPreAndPostImages={"enabled": False})
+        nothing, images = map(shown, told(stream))
+    assert nothing["operationType"] == images["operationType"] == "modify"
+    assert nothing["operationDescription"] == {}
+    assert images["operationDescription"] == {"changeStreamPreAndPostImages": {"enabled": False}}
+    assert list(nothing["stateBeforeChange"]["collectionOptions"]) == ["uuid"]
+
+
+def later(client):
+    """The time behind everything that was done."""
+    now = client.admin.command("ping")["operationTime"]
+    return Timestamp(now.time, now.inc + 1)
+
+
+def test_a_stream_begins_at_a_time_though_its_collections_are_kept_since_different_ones(client, db):
+    for name in "abc":
+        db[name].insert_one({"_id": 0})
+    for scope in (db.a, db, db.b):
+        watch(scope).close()
+    db.a.insert_one({"_id": 1})
+    begin = later(client)
+    db.b.insert_one({"_id": 2})
+    with watch(db, start_at_operation_time=begin) as stream:
+        assert [event["documentKey"] for event in told(stream)] == [{"_id": 2}]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda db: db.gone.drop(),
+        lambda db: db.gone.rename("here"),
+        lambda db: db.command("create", "v", viewOn="gone", pipeline=[]),
+        lambda db: db.gone.create_index("x"),
+        lambda db: db.gone.drop_index("y_1"),
+        lambda db: db.command("collMod", "gone", index={"name": "y_1", "hidden": True}),
+        lambda db: db.command("collMod", "gone"),
+    ],
+    ids=["drop", "rename", "view", "create_index", "drop_index", "hide", "modify"],
+)
+def test_the_time_that_is_told_is_behind_what_was_done(client, db, change):
+    db.gone.create_index("y")
+    watch(db).close()
+    change(db)
+    begin = later(client)
+    db.c.insert_one({"_id": 1})
+    with watch(db, start_at_operation_time=begin) as stream:
+        assert [event["operationType"] for event in told(stream)] == ["insert"]
+
+
+@pytest.mark.parametrize("level", ["local", "available", "linearizable", "snapshot"])
+def test_a_stream_reads_what_the_majority_has(client, db, level):
+    for database, target, stage in (
+        (db, "c", {}),
+        (db, 1, {}),
+        (client.admin, 1, {"allChangesForCluster": True}),
+    ):
+        command = {"aggregate": target, "pipeline": [{"$changeStream": stage}], "cursor": {}}
+        with pytest.raises(OperationFailure) as caught:
+            database.command({**command, "readConcern": {"level": level}})
+        assert caught.value.code == 72
+        assert f"other than 'majority'. Current readConcern: {level}" in caught.value.details["errmsg"]
+        assert database.command({**command, "readConcern": {"level": "majority"}})["ok"] == 1
+        assert database.command({**command, "readConcern": {}})["ok"] == 1
+
+
+@pytest.mark.parametrize("code", [6, 91, 133, 150, 234, 10107])
+def test_failures_of_streams_say_that_they_may_be_resumed(client, db, code):
+    db.c.insert_many([{} for _ in range(5)])
+
+    def failing(point, command, **data):
+        data = {"errorCode": code, "closeConnection": False, **data}
+        client.admin.command("configureFailPoint", point, mode={"times": 1}, data=data)
+        try:
+            with pytest.raises((OperationFailure, NotPrimaryError)) as caught:
+                db.command(command, session=session)
+        finally:
+            client.admin.command("configureFailPoint", point, mode="off")
+        assert caught.value.details["code"] == code
+        return caught.value.details.get("errorLabels", [])
+
+    with client.start_session() as session:
+        begin = {"aggregate": "c", "pipeline": STREAM, "cursor": {}}
+        stream = db.command(begin, session=session)["cursor"]["id"]
+        plain = db.command("find", "c", batchSize=1, session=session)["cursor"]["id"]
+        more = {"collection": "c"}
+        assert failing("failGetMoreAfterCursorCheckout", {"getMore": Int64(stream), **more}) == [RESUMABLE]
+        assert failing("failGetMoreAfterCursorCheckout", {"getMore": Int64(plain), **more}) == []
+        # Before the cursor is found nobody knows what it is of.
+        assert failing("failCommand", {"getMore": Int64(stream), **more}, failCommands=["getMore"]) == []
+        assert failing("failCommand", begin, failCommands=["aggregate"]) == [RESUMABLE]
+        assert failing("failCommand", {**begin, "pipeline": []}, failCommands=["aggregate"]) == []
