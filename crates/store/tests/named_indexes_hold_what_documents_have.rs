@@ -144,6 +144,28 @@ async fn parallel_arrays_are_refused_by_writes_and_by_builds() {
 }
 
 #[tokio::test]
+async fn an_array_of_which_a_path_names_an_element_is_an_array_too() {
+    everywhere(async |bench: &mut Bench| {
+        bench.create(index("ab", r#"{"a":1,"b.0":1}"#)).await;
+        let both = object(r#"{"_id":1,"a":[],"b":[7]}"#);
+        let refused = bench.put(both).await.unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                Refused::Unindexable(Unindexable::ParallelArrays { .. })
+            ),
+            "{refused:?}"
+        );
+        bench
+            .put(object(r#"{"_id":2,"a":3,"b":[7,[8]]}"#))
+            .await
+            .unwrap();
+        assert_eq!(entries(bench, "ab", &[], &[]).await, [2]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn unique_values_are_held_by_the_living() {
     everywhere(async |bench: &mut Bench| {
         let now = bench.now();

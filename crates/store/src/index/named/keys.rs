@@ -353,10 +353,22 @@ impl<'p, 'a> Expansion<'p, 'a> {
         object: Option<&'a Object>,
     ) -> Result<(), Unindexable> {
         let mut array: Option<(&'a [Value], usize)> = None;
+        let mut met: Option<(&'a [Value], usize)> = None;
         let mut through = Vec::new();
         for (at, slot) in slots.iter_mut().enumerate() {
             let Slot::Open(path) = *slot else { continue };
-            *slot = match self.follow(object, path, at)? {
+            let (reached, first) = self.follow(object, path, at)?;
+            // Also an array of which the path names one element by its place.
+            if let Some(elements) = first {
+                match met {
+                    Some((other, one)) if !std::ptr::eq(other, elements) => {
+                        return Err(self.parallel(one, at));
+                    }
+                    Some(_) => {}
+                    None => met = Some((elements, at)),
+                }
+            }
+            *slot = match reached {
                 Reached::Missing => Slot::Fixed(Part::Missing),
                 Reached::Value(value) => Slot::Fixed(Part::Value(value)),
                 Reached::Array(elements, rest) => {
@@ -424,23 +436,25 @@ impl<'p, 'a> Expansion<'p, 'a> {
         }
     }
 
-    /// Follows a path to its end, or to the first array on it.
+    /// Follows a path to its end, or to the first array on it of which it names no element; and tells the first array that it met.
     fn follow(
         &self,
         mut object: Option<&'a Object>,
         path: &'p str,
         at: usize,
-    ) -> Result<Reached<'p, 'a>, Unindexable> {
+    ) -> Result<(Reached<'p, 'a>, Option<&'a [Value]>), Unindexable> {
         let mut path = path;
+        let mut first = None;
         loop {
             let (name, mut rest) = path.split_once('.').unwrap_or((path, ""));
             let Some(mut value) = object.and_then(|object| object.get(name)) else {
-                return Ok(Reached::Missing);
+                return Ok((Reached::Missing, first));
             };
             while let Value::Array(elements) = value {
+                first = first.or(Some(elements.as_slice()));
                 let (place, after) = rest.split_once('.').unwrap_or((rest, ""));
                 let Some(element) = element_at(elements, place) else {
-                    return Ok(Reached::Array(elements, rest));
+                    return Ok((Reached::Array(elements, rest), first));
                 };
                 if has_member(elements, place) {
                     return Err(Unindexable::AmbiguousPath {
@@ -451,7 +465,7 @@ impl<'p, 'a> Expansion<'p, 'a> {
                 (value, rest) = (element, after);
             }
             if rest.is_empty() {
-                return Ok(Reached::Value(value));
+                return Ok((Reached::Value(value), first));
             }
             (object, path) = (value.as_object(), rest);
         }
