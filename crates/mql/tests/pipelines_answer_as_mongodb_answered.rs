@@ -36,6 +36,16 @@ fn mistakes_and_odd_arguments() {
 }
 
 #[test]
+fn arguments_at_the_edge() {
+    run(include_str!("recorded/edges.jsonl"), 200);
+}
+
+#[test]
+fn stages_at_the_edge() {
+    run(include_str!("recorded/edges_of_stages.jsonl"), 100);
+}
+
+#[test]
 fn stages_of_the_first_tier() {
     run(include_str!("recorded/stages.jsonl"), 100);
 }

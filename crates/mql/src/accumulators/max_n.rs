@@ -1,4 +1,6 @@
-//! `$maxN`: the greatest values that are not null, the greatest first.
+//! `$maxN`: the greatest values that are not null, the greatest first. Of equal ones the later is shown first.
+
+use std::cmp::Ordering;
 
 use super::*;
 
@@ -8,14 +10,14 @@ pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Resu
 
 /// The best values, kept in order.
 #[derive(Debug)]
-pub(super) struct Best {
+pub(crate) struct Best {
     n: usize,
     greatest: bool,
     values: Vec<Value>,
 }
 
 impl Best {
-    pub(super) fn new(n: usize, greatest: bool) -> Best {
+    pub(crate) fn new(n: usize, greatest: bool) -> Best {
         Best {
             n,
             greatest,
@@ -29,10 +31,14 @@ impl Accumulator for Best {
         if is_nullish(value) {
             return Ok(());
         }
-        let at = self.values.partition_point(|kept| match self.greatest {
-            true => compare(kept, value).is_ge(),
-            false => compare(kept, value).is_le(),
-        });
+        let order = |kept: &Value| compare(kept, value);
+        let full = self.values.len() >= self.n;
+        let worst = self.values.last().map(order);
+        let at = match self.greatest {
+            true if full && worst.is_none_or(Ordering::is_ge) => return Ok(()),
+            true => self.values.partition_point(|kept| order(kept).is_gt()),
+            false => self.values.partition_point(|kept| order(kept).is_le()),
+        };
         if at < self.n {
             self.values.insert(at, value.clone());
             self.values.truncate(self.n);

@@ -153,7 +153,7 @@ impl Searching {
         let mut asked = Distinct::default();
         let mut frontier = match graph.start.eval(&scope)? {
             Value::Array(elements) => elements,
-            Value::Undefined => vec![Value::Null],
+            Value::Undefined => Vec::new(),
             other => vec![other],
         };
         frontier.retain(|value| asked.insert(value));
@@ -167,7 +167,7 @@ impl Searching {
                     continue;
                 }
                 memory.add_document(&found)?;
-                let next = lookup::local_values(&found, &graph.connect_from);
+                let next = lookup::values_at(&found, &graph.connect_from);
                 frontier.extend(next.into_iter().filter(|value| asked.insert(value)));
                 if let Some(field) = &graph.depth_field {
                     set_path(&mut found, field, Value::Int64(depth));
@@ -179,12 +179,24 @@ impl Searching {
         Ok(reached)
     }
 
+    /// What fits the values; null fits nobody who has no such field.
     fn filter(&self, values: Vec<Value>) -> Result<Filter> {
-        let mut filter = lookup::equality(&self.graph.connect_to, values);
+        let mut all = Vec::new();
         if let Some(restrict) = &self.graph.restrict {
-            let both = vec![Value::Object(restrict.clone()), Value::Object(filter)];
+            all.push(Value::Object(restrict.clone()));
+        }
+        if values.iter().any(|value| matches!(value, Value::Null)) {
+            let mut exists = Object::with_capacity(1);
+            exists.push("$exists", true);
+            let mut there = Object::with_capacity(1);
+            there.push(self.graph.connect_to.clone(), Value::Object(exists));
+            all.push(Value::Object(there));
+        }
+        let mut filter = lookup::equality(&self.graph.connect_to, values);
+        if !all.is_empty() {
+            all.push(Value::Object(filter));
             filter = Object::new();
-            filter.push("$and", Value::Array(both));
+            filter.push("$and", Value::Array(all));
         }
         Filter::parse(&filter, &self.options)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Group {
 #[derive(Clone, Debug)]
 pub(super) enum Id {
     Value(Expr),
-    /// An object: what is missing in it is null.
+    /// An object; what is missing is left out of it, or null if it is the only part.
     Parts(Vec<(Str, Expr)>),
 }
 
@@ -98,7 +98,10 @@ impl Id {
             Id::Parts(parts) => {
                 let mut id = Object::with_capacity(parts.len());
                 for (name, part) in parts {
-                    id.push(name.clone(), missing_to_null(part.eval(scope)?));
+                    match part.eval(scope)? {
+                        Value::Undefined if parts.len() > 1 => {}
+                        value => id.push(name.clone(), missing_to_null(value)),
+                    }
                 }
                 Ok(Value::Object(id))
             }

@@ -388,6 +388,15 @@ impl Found {
 
 /// What a document asks for: the values at a path through arrays, each element of an array there, null if there is nothing.
 pub(super) fn local_values(document: &Object, steps: &[Str]) -> Vec<Value> {
+    let mut values = values_at(document, steps);
+    if values.is_empty() {
+        values.push(Value::Null);
+    }
+    values
+}
+
+/// The values at a path, those of arrays one by one; none if there is none.
+pub(super) fn values_at(document: &Object, steps: &[Str]) -> Vec<Value> {
     let mut values = Vec::new();
     if let Some((first, rest)) = steps.split_first() {
         collect(
@@ -395,9 +404,6 @@ pub(super) fn local_values(document: &Object, steps: &[Str]) -> Vec<Value> {
             rest,
             &mut values,
         );
-    }
-    if values.is_empty() {
-        values.push(Value::Null);
     }
     values
 }

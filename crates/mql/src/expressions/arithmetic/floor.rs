@@ -9,7 +9,7 @@ fn run(args: &Args<'_>) -> Result<Value> {
         Ok(match number {
             Num::Int(_) | Num::Long(_) => number,
             Num::Double(n) => Num::Double(n.floor()),
-            Num::Decimal(n) => Num::Decimal(padded(floor(n), 0)),
+            Num::Decimal(n) => Num::Decimal(to_whole(floor(n))),
         })
     })
 }

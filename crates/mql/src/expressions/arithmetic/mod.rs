@@ -162,7 +162,7 @@ fn decimal_to_place(n: Decimal128, place: i32, rounding: Rounding) -> Decimal128
     )
 }
 
-/// The same number with zeros up to the place; one that has no room for them is no number any more.
+/// The same number with zeros up to the place, or as many as there is room for.
 fn padded(n: Decimal128, place: i32) -> Decimal128 {
     match n {
         Decimal128::Finite {
@@ -170,18 +170,31 @@ fn padded(n: Decimal128, place: i32) -> Decimal128 {
             coefficient,
             exponent,
         } if exponent > -place => {
-            let zeros = 10u128.checked_pow((exponent + place).unsigned_abs());
-            let coefficient = zeros.and_then(|zeros| coefficient.checked_mul(zeros));
-            match coefficient.filter(|digits| *digits < 10u128.pow(DIGITS_MAX)) {
-                Some(coefficient) => Decimal128::Finite {
-                    negative,
-                    coefficient,
-                    exponent: -place,
-                },
-                None => Decimal128::NaN,
+            let wanted = (exponent + place).unsigned_abs();
+            let (zeros, exponent) = match coefficient.checked_ilog10() {
+                None => (0, -place),
+                Some(log) => {
+                    let zeros = wanted.min((DIGITS_MAX - 1).saturating_sub(log));
+                    (zeros, exponent - zeros as i32)
+                }
+            };
+            Decimal128::Finite {
+                negative,
+                coefficient: coefficient * 10u128.pow(zeros),
+                exponent,
             }
         }
         Decimal128::Finite { .. } | Decimal128::Infinity { .. } | Decimal128::NaN => n,
+    }
+}
+
+/// A decimal without a fraction; one beyond 34 digits is not a number, as MongoDB says.
+fn to_whole(n: Decimal128) -> Decimal128 {
+    match padded(n, 0) {
+        whole @ Decimal128::Finite { exponent: ..=0, .. } => whole,
+        Decimal128::Finite { .. } | Decimal128::Infinity { .. } | Decimal128::NaN => {
+            Decimal128::NaN
+        }
     }
 }
 

@@ -25,10 +25,20 @@ fn run(args: &Args<'_>) -> Result<Value> {
         };
         return Err(MqlError::new(code, "can't $mod by zero"));
     }
-    Ok(match a.pair(b) {
+    Ok(match a.pair(whole(a, b)) {
         Pair::Int(a, b) => Value::Int32(a.wrapping_rem(b)),
         Pair::Long(a, b) => Value::Int64(a.wrapping_rem(b)),
         Pair::Double(a, b) => Value::Double(a % b),
         Pair::Decimal(a, b) => decimal(a.rem(b)),
     })
+}
+
+/// The divisor; a double without a fraction counts as an int, so that a whole number has a whole remainder.
+fn whole(dividend: Num, divisor: Num) -> Num {
+    match (dividend, divisor) {
+        (Num::Int(_) | Num::Long(_), Num::Double(_)) => {
+            divisor.to_i32_exact().map_or(divisor, Num::Int)
+        }
+        _ => divisor,
+    }
 }

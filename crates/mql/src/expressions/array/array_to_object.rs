@@ -31,10 +31,12 @@ fn run(args: &Args<'_>) -> Result<Value> {
             false => from_object(element)?,
         };
         if name.contains('\0') {
-            return Err(MqlError::new(
-                4940400,
-                "Key field cannot contain an embedded null byte",
-            ));
+            let code = match pairs_are_arrays {
+                true => 4940400,
+                false => 4940401,
+            };
+            let message = "Key field cannot contain an embedded null byte";
+            return Err(MqlError::new(code, message));
         }
         object.insert(name.clone(), value.clone());
     }

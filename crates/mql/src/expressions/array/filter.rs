@@ -60,6 +60,10 @@ impl Operator for Filter {
             let message = format!("input to $filter must be an array not {found}");
             return Err(MqlError::new(28651, message));
         };
+        if elements.is_empty() {
+            // The limit is not asked either.
+            return Ok(Value::Array(Vec::new()));
+        }
         let limit = match &self.limit {
             Some(limit) => read_limit(&*limit.get(scope)?)?,
             None => usize::MAX,

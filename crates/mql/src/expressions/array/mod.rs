@@ -8,6 +8,8 @@ use super::path::check_variable_name;
 use super::scope::{Names, Scope};
 use super::values::{compare, equal, is_true, type_name};
 use super::{Expr, missing_to_null};
+use crate::accumulators::Accumulator;
+use crate::accumulators::max_n::Best;
 use crate::{MqlError, Result};
 
 pub(crate) mod array_elem_at;
@@ -93,6 +95,16 @@ fn n_and_input<'a>(args: &'a NamedArgs<'_>) -> Result<(usize, &'a [Value])> {
         Some(elements) => Ok((n, elements)),
         None => Err(MqlError::new(5788200, "Input must be an array")),
     }
+}
+
+/// The greatest or the least elements, as the accumulators of the same names keep them.
+fn best(args: &NamedArgs<'_>, greatest: bool) -> Result<Value> {
+    let (n, elements) = n_and_input(args)?;
+    let mut best = Best::new(n, greatest);
+    for element in elements {
+        best.add(element)?;
+    }
+    best.result()
 }
 
 /// Reads a place in an array or text that must be a whole number of 32 bits and not negative.

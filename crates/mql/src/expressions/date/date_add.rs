@@ -25,6 +25,9 @@ pub(super) fn shift(operator: &str, args: &NamedArgs<'_>, sign: i64) -> Result<V
     if is_nullish(date) || is_nullish(unit) || is_nullish(amount) {
         return Ok(Value::Null);
     }
+    let Some(zone) = named_zone(args, 3)? else {
+        return Ok(Value::Null);
+    };
     let refused = |code, what: &str| MqlError::new(code, format!("{operator} {what}"));
     let start = instant(date)
         .ok_or_else(|| refused(5166403, "requires startDate to be convertible to a date"))?;
@@ -36,9 +39,6 @@ pub(super) fn shift(operator: &str, args: &NamedArgs<'_>, sign: i64) -> Result<V
     let amount = Num::of(amount)
         .and_then(Num::to_i64_exact)
         .ok_or_else(|| refused(5166405, "expects integer amount of time units"))?;
-    let Some(zone) = named_zone(args, 3)? else {
-        return Ok(Value::Null);
-    };
     let moved = amount.checked_mul(sign);
     match moved.and_then(|moved| add_units(start, unit, moved, &zone)) {
         Some(millis) => Ok(Value::Date(millis)),

@@ -20,6 +20,9 @@ fn run(args: &NamedArgs<'_>) -> Result<Value> {
     if args.iter().take(3).flatten().any(|value| is_nullish(value)) {
         return Ok(Value::Null);
     }
+    let Some(zone) = named_zone(args, 3)? else {
+        return Ok(Value::Null);
+    };
     let date = |at: usize, name: &str| {
         instant(named(args, at)).ok_or_else(|| {
             let found = type_name(named(args, at));
@@ -29,9 +32,6 @@ fn run(args: &NamedArgs<'_>) -> Result<Value> {
     };
     let (start, end) = (date(0, "startDate")?, date(1, "endDate")?);
     let unit = read_unit("$dateDiff", named(args, 2))?;
-    let Some(zone) = named_zone(args, 3)? else {
-        return Ok(Value::Null);
-    };
     let Some(weekday) = read_weekday("$dateDiff", args, 4, unit)? else {
         return Ok(Value::Null);
     };

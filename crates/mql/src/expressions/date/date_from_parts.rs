@@ -26,6 +26,8 @@ const FIELDS: Fields = Fields {
 /// What months, days, hours and their like may be: 16 bits.
 const PART_MIN: i64 = -32_768;
 const PART_MAX: i64 = 32_767;
+const YEAR_MIN: i64 = 1;
+const YEAR_MAX: i64 = 9999;
 
 fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
     let args = FIELDS.parse(operator, spec, names)?;
@@ -52,17 +54,37 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
 fn run(args: &NamedArgs<'_>) -> Result<Value> {
     let iso = args.get(3).is_some_and(Option::is_some);
     let mut parts = [0; 10];
-    for (at, (name, _)) in FIELDS.names.iter().enumerate().take(10) {
-        let default = i64::from(at < 6);
-        match args.get(at).and_then(Option::as_deref) {
-            None => parts[at] = default,
-            Some(value) if is_nullish(value) => return Ok(Value::Null),
-            Some(value) => parts[at] = read_part(name, value)?,
+    let mut read = |range: std::ops::Range<usize>| -> Result<bool> {
+        for at in range {
+            let name = FIELDS.names.get(at).map_or("", |(name, _)| name);
+            match args.get(at).and_then(Option::as_deref) {
+                None => parts[at] = i64::from(at < 6),
+                Some(value) if is_nullish(value) => return Ok(false),
+                Some(value) => parts[at] = read_part(name, value)?,
+            }
         }
+        Ok(true)
+    };
+    // The time of day, the zone, the day, and whether the year is one: in this order what is wrong or null is found.
+    if !read(6..10)? {
+        return Ok(Value::Null);
     }
     let Some(zone) = named_zone(args, 10)? else {
         return Ok(Value::Null);
     };
+    if !read(0..6)? {
+        return Ok(Value::Null);
+    }
+    let (name, named_year, code) = match iso {
+        true => ("isoWeekYear", parts[3], 31095),
+        false => ("year", parts[0], 40523),
+    };
+    if !(YEAR_MIN..=YEAR_MAX).contains(&named_year) {
+        let message = format!(
+            "'{name}' must evaluate to an integer in the range {YEAR_MIN} to {YEAR_MAX}, found {named_year}"
+        );
+        return Err(MqlError::new(code, message));
+    }
     let [
         year,
         month,
@@ -99,12 +121,6 @@ fn read_part(name: &str, value: &Value) -> Result<i64> {
         return Err(MqlError::new(40515, message));
     };
     match name {
-        "year" | "isoWeekYear" if !(1..=9999).contains(&part) => {
-            let message = format!(
-                "'{name}' must evaluate to an integer in the range 1 to 9999, found {part}"
-            );
-            Err(MqlError::new(40523, message))
-        }
         "year" | "isoWeekYear" | "second" | "millisecond" => Ok(part),
         _ if !(PART_MIN..=PART_MAX).contains(&part) => {
             let message = format!(

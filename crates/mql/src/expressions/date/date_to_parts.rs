@@ -15,9 +15,6 @@ const FIELDS: Fields = Fields {
 };
 
 fn run(args: &NamedArgs<'_>) -> Result<Value> {
-    if is_nullish(named(args, 0)) {
-        return Ok(Value::Null);
-    }
     let Some(zone) = named_zone(args, 1)? else {
         return Ok(Value::Null);
     };
@@ -31,6 +28,9 @@ fn run(args: &NamedArgs<'_>) -> Result<Value> {
             return Err(MqlError::new(40521, message));
         }
     };
+    if is_nullish(named(args, 0)) {
+        return Ok(Value::Null);
+    }
     let time = zone.local(read_instant(named(args, 0))?);
     let mut parts = Object::with_capacity(7);
     match iso {

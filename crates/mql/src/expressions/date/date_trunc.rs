@@ -24,6 +24,9 @@ fn run(args: &NamedArgs<'_>) -> Result<Value> {
     if args.iter().take(3).flatten().any(|value| is_nullish(value)) {
         return Ok(Value::Null);
     }
+    let Some(zone) = named_zone(args, 3)? else {
+        return Ok(Value::Null);
+    };
     let date = named(args, 0);
     let millis = instant(date).ok_or_else(|| {
         let found = type_name(date);
@@ -34,9 +37,6 @@ fn run(args: &NamedArgs<'_>) -> Result<Value> {
     let size = match args.get(2).and_then(Option::as_deref) {
         Some(size) => read_size(size)?,
         None => 1,
-    };
-    let Some(zone) = named_zone(args, 3)? else {
-        return Ok(Value::Null);
     };
     let Some(weekday) = read_weekday("$dateTrunc", args, 4, unit)? else {
         return Ok(Value::Null);

@@ -45,13 +45,9 @@ impl Zone {
             Zone::Utc => 0,
             Zone::Fixed(offset) => *offset,
             Zone::Named(zone) => {
-                let (min, max) = (
-                    Timestamp::MIN.as_millisecond(),
-                    Timestamp::MAX.as_millisecond(),
-                );
-                // Beyond the years that the database knows, its first and last rules go on.
-                let near = Timestamp::from_millisecond(millis.clamp(min, max));
-                let near = near.unwrap_or(Timestamp::UNIX_EPOCH);
+                // Before the years that the database knows, its first rule goes on.
+                let near = (millis - eras_beyond(millis)).max(Timestamp::MIN.as_millisecond());
+                let near = Timestamp::from_millisecond(near).unwrap_or(Timestamp::UNIX_EPOCH);
                 i64::from(zone.to_offset(near).seconds()) * SECOND
             }
         }
@@ -68,15 +64,26 @@ impl Zone {
         match self {
             Zone::Utc => local,
             Zone::Fixed(offset) => local - offset,
-            Zone::Named(zone) => match civil_time(local) {
-                Some(time) => match zone.to_ambiguous_timestamp(time).compatible() {
-                    Ok(stamp) => stamp.as_millisecond(),
-                    Err(_) => local - self.offset_at(local),
-                },
-                None => local - self.offset_at(local),
-            },
+            Zone::Named(zone) => {
+                let eras = eras_beyond(local);
+                let near = civil_time(local - eras)
+                    .and_then(|time| zone.to_ambiguous_timestamp(time).compatible().ok());
+                match near {
+                    Some(stamp) => stamp.as_millisecond() + eras,
+                    None => local - self.offset_at(local),
+                }
+            }
         }
     }
+}
+
+/// What lies beyond the year 2400 of a time, in whole eras of 400 years: the calendar, its weeks and the rules of every zone
+/// are the same again after each of them.
+fn eras_beyond(millis: i64) -> i64 {
+    const ERA: i64 = 146_097 * DAY;
+    const YEAR_2400: i64 = 157_054 * DAY;
+    let beyond = millis.saturating_sub(YEAR_2400).max(0);
+    beyond - beyond % ERA
 }
 
 fn civil_time(local: i64) -> Option<DateTime> {

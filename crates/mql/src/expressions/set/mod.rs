@@ -43,8 +43,13 @@ impl Ord for Ordered<'_> {
     }
 }
 
+/// The elements, each once; of equal ones the first.
 fn set_of(elements: &[Value]) -> BTreeSet<Ordered<'_>> {
-    elements.iter().map(Ordered).collect()
+    let mut set = BTreeSet::new();
+    for element in elements {
+        set.insert(Ordered(element));
+    }
+    set
 }
 
 fn to_array(set: BTreeSet<Ordered<'_>>) -> Value {

@@ -1,4 +1,6 @@
 //! `$setIntersection`: what is in all of the arrays, each once.
+//!
+//! Of members that are equal but not the same, such as 1 and 1.0, those of the smaller set are shown, as MongoDB does.
 
 use super::*;
 
@@ -12,7 +14,8 @@ fn run(args: &Args<'_>) -> Result<Value> {
                 let set = set_of(elements);
                 common = Some(match common {
                     None => set,
-                    Some(common) => common.intersection(&set).copied().collect(),
+                    Some(common) if common.len() > set.len() => both(&set, &common),
+                    Some(common) => both(&common, &set),
                 });
             }
             other if is_nullish(other) => return Ok(Value::Null),
@@ -28,4 +31,10 @@ fn run(args: &Args<'_>) -> Result<Value> {
         }
     }
     Ok(to_array(common.unwrap_or_default()))
+}
+
+/// The members of the first set that are in the second.
+fn both<'a>(shown: &BTreeSet<Ordered<'a>>, other: &BTreeSet<Ordered<'a>>) -> BTreeSet<Ordered<'a>> {
+    let members = shown.iter().filter(|member| other.contains(member));
+    members.copied().collect()
 }

@@ -59,23 +59,27 @@ pub(super) fn parse(
 impl Operator for Pattern {
     fn eval(&self, scope: &Scope<'_>) -> Result<Value> {
         let input = self.input.get(scope)?;
-        let input = match &*input {
-            Value::String(text) => text.as_str(),
-            other if is_nullish(other) => return Ok(self.absent.clone()),
+        let text = match &*input {
+            Value::String(text) => Some(text.as_str()),
+            other if is_nullish(other) => None,
             _ => {
                 let message = format!("{} needs 'input' to be of type string", self.operator);
                 return Err(MqlError::new(51104, message));
             }
         };
-        if let Some(regex) = &self.compiled {
-            return Ok((self.search)(regex, input));
-        }
-        let options = match &self.options {
-            Some(options) => options.eval(scope)?,
-            None => Value::Undefined,
+        // A wrong expression is told also where there is no text.
+        let made = match &self.compiled {
+            Some(_) => None,
+            None => {
+                let options = match &self.options {
+                    Some(options) => options.eval(scope)?,
+                    None => Value::Undefined,
+                };
+                compile(self.operator, &*self.regex.get(scope)?, &options)?
+            }
         };
-        match compile(self.operator, &*self.regex.get(scope)?, &options)? {
-            Some(regex) => Ok((self.search)(&regex, input)),
+        match self.compiled.as_ref().or(made.as_ref()).zip(text) {
+            Some((regex, text)) => Ok((self.search)(regex, text)),
             None => Ok(self.absent.clone()),
         }
     }
@@ -87,7 +91,7 @@ fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Rege
     let (pattern, own) = match regex {
         Value::String(pattern) => (pattern.as_str(), ""),
         Value::Regex { pattern, options } => (pattern.as_str(), options.as_str()),
-        other if is_nullish(other) => return Ok(None),
+        other if is_nullish(other) => ("", ""),
         _ => return refused(51105, " needs 'regex' to be of type string or regex".into()),
     };
     let given = match options {
@@ -119,6 +123,9 @@ fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Rege
         .find(|flag| !"imsxu".contains(*flag))
     {
         return refused(51108, format!(" invalid flag in regex options: {flag}"));
+    }
+    if is_nullish(regex) {
+        return Ok(None);
     }
     match Regex::new(pattern, if own.is_empty() { given } else { own }) {
         Ok(regex) => Ok(Some(regex)),

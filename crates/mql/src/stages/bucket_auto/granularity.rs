@@ -14,44 +14,54 @@ pub(super) enum Granularity {
     PowersOfTwo,
 }
 
-/// The series by name, each within one power of ten. As with MongoDB, R80 has only the members that R40 has not.
+/// The series by name, each within one power of ten and without fractions: a member is one of these times a power of ten, to
+/// the last bit as with MongoDB. R80 has only the members that R40 has not.
 const SERIES: &[(&str, &[f64])] = &[
-    ("1-2-5", &[1.0, 2.0, 5.0]),
-    ("R5", &[1.0, 1.6, 2.5, 4.0, 6.3]),
-    ("R10", &[1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0]),
+    ("1-2-5", &[10.0, 20.0, 50.0]),
+    ("R5", &[10.0, 16.0, 25.0, 40.0, 63.0]),
+    (
+        "R10",
+        &[
+            100.0, 125.0, 160.0, 200.0, 250.0, 315.0, 400.0, 500.0, 630.0, 800.0,
+        ],
+    ),
     (
         "R20",
         &[
-            1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6,
-            6.3, 7.1, 8.0, 9.0,
+            100.0, 112.0, 125.0, 140.0, 160.0, 180.0, 200.0, 224.0, 250.0, 280.0, 315.0, 355.0,
+            400.0, 450.0, 500.0, 560.0, 630.0, 710.0, 800.0, 900.0,
         ],
     ),
     (
         "R40",
         &[
-            1.0, 1.06, 1.12, 1.18, 1.25, 1.32, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.12, 2.24, 2.36,
-            2.5, 2.65, 2.8, 3.0, 3.15, 3.35, 3.55, 3.75, 4.0, 4.25, 4.5, 4.75, 5.0, 5.3, 5.6, 6.0,
-            6.3, 6.7, 7.1, 7.5, 8.0, 8.5, 9.0, 9.5,
+            100.0, 106.0, 112.0, 118.0, 125.0, 132.0, 140.0, 150.0, 160.0, 170.0, 180.0, 190.0,
+            200.0, 212.0, 224.0, 236.0, 250.0, 265.0, 280.0, 300.0, 315.0, 335.0, 355.0, 375.0,
+            400.0, 425.0, 450.0, 475.0, 500.0, 530.0, 560.0, 600.0, 630.0, 670.0, 710.0, 750.0,
+            800.0, 850.0, 900.0, 950.0,
         ],
     ),
     (
         "R80",
         &[
-            1.03, 1.09, 1.15, 1.22, 1.28, 1.36, 1.45, 1.55, 1.65, 1.75, 1.85, 1.95, 2.06, 2.18,
-            2.3, 2.43, 2.58, 2.72, 2.9, 3.07, 3.25, 3.45, 3.65, 3.87, 4.12, 4.37, 4.62, 4.87, 5.15,
-            5.45, 5.8, 6.15, 6.5, 6.9, 7.3, 7.75, 8.25, 8.75, 9.25, 9.75,
+            103.0, 109.0, 115.0, 122.0, 128.0, 136.0, 145.0, 155.0, 165.0, 175.0, 185.0, 195.0,
+            206.0, 218.0, 230.0, 243.0, 258.0, 272.0, 290.0, 307.0, 325.0, 345.0, 365.0, 387.0,
+            412.0, 437.0, 462.0, 487.0, 515.0, 545.0, 580.0, 615.0, 650.0, 690.0, 730.0, 775.0,
+            825.0, 875.0, 925.0, 975.0,
         ],
     ),
-    ("E6", &[1.0, 1.5, 2.2, 3.3, 4.7, 6.8]),
+    ("E6", &[10.0, 15.0, 22.0, 33.0, 47.0, 68.0]),
     (
         "E12",
-        &[1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 3.9, 4.7, 5.6, 6.8, 8.2],
+        &[
+            10.0, 12.0, 15.0, 18.0, 22.0, 27.0, 33.0, 39.0, 47.0, 56.0, 68.0, 82.0,
+        ],
     ),
     (
         "E24",
         &[
-            1.0, 1.1, 1.2, 1.3, 1.5, 1.6, 1.8, 2.0, 2.2, 2.4, 2.7, 3.0, 3.3, 3.6, 3.9, 4.3, 4.7,
-            5.1, 5.6, 6.2, 6.8, 7.5, 8.2, 9.1,
+            10.0, 11.0, 12.0, 13.0, 15.0, 16.0, 18.0, 20.0, 22.0, 24.0, 27.0, 30.0, 33.0, 36.0,
+            39.0, 43.0, 47.0, 51.0, 56.0, 62.0, 68.0, 75.0, 82.0, 91.0,
         ],
     ),
 ];
@@ -66,8 +76,8 @@ fn fine_series(name: &str) -> Option<Vec<f64>> {
     };
     let member = |step: i32| {
         let exact = 10f64.powf(f64::from(step) / f64::from(steps));
-        match (exact * 100.0).round() / 100.0 {
-            9.19 => 9.2,
+        match (exact * 100.0).round() {
+            919.0 => 920.0,
             member => member,
         }
     };
@@ -97,7 +107,7 @@ impl Granularity {
     /// The least member that is greater.
     fn above(&self, n: f64) -> f64 {
         match self {
-            _ if n == 0.0 => 0.0,
+            _ if n == 0.0 || n.is_infinite() => n,
             Granularity::PowersOfTwo => {
                 let mut power = n.log2().floor().exp2();
                 while power <= n {
@@ -106,14 +116,23 @@ impl Granularity {
                 power
             }
             Granularity::Series(numbers) => {
-                let mut scale = 10f64.powf(n.log10().floor());
-                loop {
-                    let members = numbers.iter().map(|member| member * scale);
-                    if let Some(member) = members.into_iter().find(|member| *member > n) {
-                        return member;
-                    }
+                let (first, last) = ends(numbers);
+                let mut scale = 1.0;
+                while n >= last * scale {
                     scale *= 10.0;
                 }
+                while n < first * scale {
+                    let least = first * scale;
+                    scale /= 10.0;
+                    if n >= last * scale {
+                        return least;
+                    }
+                }
+                let members = numbers.iter().map(|member| member * scale);
+                members
+                    .into_iter()
+                    .find(|member| *member > n)
+                    .unwrap_or(last * scale)
             }
         }
     }
@@ -121,7 +140,7 @@ impl Granularity {
     /// The greatest member that is less.
     fn below(&self, n: f64) -> f64 {
         match self {
-            _ if n == 0.0 => 0.0,
+            _ if n == 0.0 || n.is_infinite() => n,
             Granularity::PowersOfTwo => {
                 let mut power = n.log2().ceil().exp2();
                 while power >= n {
@@ -130,14 +149,27 @@ impl Granularity {
                 power
             }
             Granularity::Series(numbers) => {
-                let mut scale = 10f64.powf(n.log10().floor());
-                loop {
-                    let members = numbers.iter().rev().map(|member| member * scale);
-                    if let Some(member) = members.into_iter().find(|member| *member < n) {
-                        return member;
-                    }
+                let (first, last) = ends(numbers);
+                let mut scale = 1.0;
+                while n <= first * scale {
                     scale /= 10.0;
                 }
+                if scale == 0.0 {
+                    // Nothing is below the least numbers that a double holds.
+                    return 0.0;
+                }
+                while n > last * scale {
+                    let greatest = last * scale;
+                    scale *= 10.0;
+                    if n <= first * scale {
+                        return greatest;
+                    }
+                }
+                let members = numbers.iter().rev().map(|member| member * scale);
+                members
+                    .into_iter()
+                    .find(|member| *member < n)
+                    .unwrap_or(first * scale)
             }
         }
     }
@@ -166,10 +198,13 @@ impl Granularity {
                 true => rows.len(),
                 false => (from + size).min(rows.len()),
             };
-            let max = self.above(number(to - 1));
-            // Zero has no member above it: all zeros go together.
-            while to < rows.len() && (number(to) < max || number(to) == 0.0) {
+            let mut max = self.above(number(to - 1));
+            while to < rows.len() && number(to) < max {
                 to += 1;
+            }
+            // Zero has no member above it: it ends below what comes next.
+            if max == 0.0 && to < rows.len() {
+                max = self.below(number(to));
             }
             spans.push(Span {
                 from,
@@ -181,6 +216,11 @@ impl Granularity {
         }
         spans
     }
+}
+
+fn ends(numbers: &[f64]) -> (f64, f64) {
+    let first = numbers.first().copied().unwrap_or(1.0);
+    (first, numbers.last().copied().unwrap_or(first))
 }
 
 /// Only numbers that are not negative can be rounded.
@@ -205,5 +245,25 @@ pub(super) fn check(value: &Value) -> Result<()> {
             "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a negative number",
         )),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_neighbours() {
+        for name in ["1-2-5", "R5", "R80", "E6", "E192", "POWERSOF2"] {
+            let series = Granularity::parse(&Value::from(name)).unwrap();
+            for n in [1e-300, 0.003, 0.99, 1.0, 9.99, 10.0, 123.0, 1e300] {
+                let (below, above) = (series.below(n), series.above(n));
+                assert!(below < n && n < above, "{name}: {below} {n} {above}");
+            }
+            assert_eq!(series.above(f64::INFINITY), f64::INFINITY, "{name}");
+            assert_eq!(series.below(f64::INFINITY), f64::INFINITY, "{name}");
+            assert!(series.below(5e-324) < 5e-324, "{name}");
+            assert!(series.above(f64::MAX) > f64::MAX, "{name}");
+        }
     }
 }

@@ -1,4 +1,6 @@
-//! `$expMovingAvg`: a mean in which later values weigh more.
+//! `$expMovingAvg`: a mean in which later values weigh more. It is computed in decimals, and shown as one if a value is one.
+
+use lapsedb_value::decimal128::Decimal128;
 
 use crate::expressions::numeric::decimal;
 
@@ -7,7 +9,7 @@ use super::*;
 #[derive(Debug)]
 struct ExpMovingAvg {
     input: Expr,
-    alpha: Value,
+    alpha: Decimal128,
 }
 
 pub(super) fn parse(spec: Spec<'_>) -> Result<Arc<dyn Function>> {
@@ -32,16 +34,17 @@ pub(super) fn parse(spec: Spec<'_>) -> Result<Arc<dyn Function>> {
             if n <= 0 {
                 return Err(failed(format!("'N' must be greater than zero. Got {n}")));
             }
-            Value::Double(2.0 / (n as f64 + 1.0))
+            let weighed = Decimal128::from(n).add(Decimal128::from(1));
+            Decimal128::from(2).div(weighed)
         }
         (None, Some(alpha)) => {
-            let number = Num::of(alpha).map(Num::to_f64);
-            if !number.is_some_and(|number| number > 0.0 && number < 1.0) {
+            let within = |number: &Num| number.to_f64() > 0.0 && number.to_f64() < 1.0;
+            let number = Num::of(alpha).filter(within).ok_or_else(|| {
                 let message =
                     format!("'alpha' must be between 0 and 1 (exclusive), found alpha: {alpha}");
-                return Err(failed(message));
-            }
-            alpha.clone()
+                failed(message)
+            })?;
+            number.to_decimal()
         }
         _ => return Err(refused()),
     };
@@ -51,23 +54,22 @@ pub(super) fn parse(spec: Spec<'_>) -> Result<Arc<dyn Function>> {
 impl Function for ExpMovingAvg {
     /// What is no number leaves the mean as it is.
     fn run(&self, part: &Part<'_>) -> Result<Vec<Value>> {
-        let mut mean: Option<Num> = None;
-        let alpha = Num::of(&self.alpha).unwrap_or(Num::Double(0.5));
+        let (mut mean, mut is_decimal) = (None, false);
+        let rest = Decimal128::from(1).sub(self.alpha);
         let mut values = Vec::with_capacity(part.len());
         for at in 0..part.len() {
             if let Some(number) = Num::of(&part.eval(&self.input, at)?) {
+                is_decimal |= matches!(number, Num::Decimal(_));
+                let number = number.to_decimal();
                 mean = Some(match mean {
                     None => number,
-                    Some(mean) => {
-                        let rest = Num::Int(1).subtract(alpha);
-                        number.multiply(alpha).add(mean.multiply(rest))
-                    }
+                    Some(mean) => number.mul(self.alpha).add(rest.mul(mean)),
                 });
             }
             values.push(match mean {
                 None => Value::Null,
-                Some(Num::Decimal(n)) => decimal(n),
-                Some(number) => Value::Double(number.to_f64()),
+                Some(mean) if is_decimal => decimal(mean),
+                Some(mean) => Value::Double(mean.to_f64()),
             });
         }
         Ok(values)

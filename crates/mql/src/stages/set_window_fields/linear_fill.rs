@@ -18,6 +18,16 @@ pub(super) fn parse(spec: Spec<'_>) -> Result<Arc<dyn Function>> {
 
 impl Function for LinearFill {
     fn run(&self, part: &Part<'_>) -> Result<Vec<Value>> {
+        for at in 0..part.len() {
+            let place = part.position(at);
+            if !matches!(place, Value::Date(_)) && Num::of(&place).is_none() {
+                let message = format!(
+                    "Value of the sortBy field must be numeric or a date, but found {}",
+                    type_name(&place)
+                );
+                return Err(MqlError::type_mismatch(message));
+            }
+        }
         let values = (0..part.len()).map(|at| part.eval(&self.0, at).map(missing_to_null));
         let mut values = values.collect::<Result<Vec<_>>>()?;
         let mut known: Option<(usize, f64)> = None;
