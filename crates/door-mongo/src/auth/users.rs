@@ -211,3 +211,77 @@ async fn stored(
     let ctx = Ctx::new(Arc::clone(&door.service), Who::Master);
     logins::find(&ctx, database, name).await
 }
+
+#[cfg(test)]
+mod tests {
+    use lapsedb_service::{Config, Place, Secs, Service};
+
+    use super::*;
+
+    /// A bell is a sign that SASLprep prohibits.
+    const UNPREPARABLE: &str = "a\u{7}b";
+
+    async fn door(master_key: &str) -> Arc<Door> {
+        let config = Config {
+            place: Place::Memory,
+            relaxed: false,
+            virtual_clock: true,
+            accept_clock: false,
+            purge: false,
+            purge_grace: 0,
+            change_retention: Secs(1),
+            keep_changes: false,
+            master_key: master_key.as_bytes().to_vec(),
+        };
+        let settings = Settings {
+            auth: true,
+            advertise: None,
+            test_commands: false,
+            master_key: master_key.to_owned(),
+            read_only_key: None,
+            version: String::new(),
+        };
+        let service = Service::open(config).await.unwrap();
+        Arc::new(Door::new(service, settings, |_| ()))
+    }
+
+    /// Whether a password opens the account, by SCRAM-SHA-256 alone or as text.
+    async fn opens(door: &Arc<Door>, password: &str) -> bool {
+        let who = ("admin", MASTER_USER);
+        let by_scram = match door.users.find(door, Hash::Sha256, who, None).await {
+            Ok(found) => {
+                let bytes = prepared(Hash::Sha256, MASTER_USER, password);
+                bytes.is_some_and(|bytes| found.credentials.knows(&bytes))
+            }
+            Err(fault) => {
+                assert_eq!(fault.code(), Some(codes::AUTHENTICATION_FAILED));
+                false
+            }
+        };
+        let as_text = door.users.check(door, who, password, None).await;
+        by_scram || as_text.is_ok_and(|kind| kind.is_some())
+    }
+
+    #[tokio::test]
+    async fn a_key_that_cannot_be_prepared_opens_nothing() {
+        let door = door(UNPREPARABLE).await;
+        // The second time nothing is remembered of the first.
+        for _ in 0..2 {
+            let found = door
+                .users
+                .find(&door, Hash::Sha256, ("admin", MASTER_USER), None);
+            assert!(found.await.is_err());
+            for guess in ["", "a", "ab", "b", "\u{7}"] {
+                assert!(!opens(&door, guess).await, "{guess:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_can_be_prepared_opens_by_itself_alone() {
+        let door = door("I\u{ad}X").await;
+        for (guess, expected) in [("IX", true), ("I\u{ad}X", true), ("", false), ("ix", false)] {
+            assert_eq!(opens(&door, guess).await, expected, "{guess:?}");
+        }
+    }
+}
