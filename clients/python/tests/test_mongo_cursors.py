@@ -148,3 +148,37 @@ def test_a_place_is_lost_backward_too_but_not_in_an_index(db, session):
     indexed = begun({"_id": 1})
     db.t.insert_many([{"_id": n} for n in (3, 4, 5)])
     assert indexed.next() == [{"_id": 3}, {"_id": 4}]
+
+
+def test_lists_come_in_batches(db, session):
+    for name in "abcde":
+        db[name].insert_one({})
+    db.a.create_indexes([pymongo.IndexModel([(field, 1)]) for field in "xyz"])
+
+    def names(batches, *sizes):
+        found = [one["name"] for one in batches.cursor["firstBatch"]]
+        for size in sizes:
+            found += [one["name"] for one in batches.next(size)]
+        return found
+
+    collections = Batches(db, session, {"listCollections": 1, "cursor": {"batchSize": 2}})
+    assert collections.cursor["ns"] == f"{db.name}.$cmd.listCollections" and len(collections.cursor["firstBatch"]) == 2
+    assert sorted(names(collections, 1, 2)) == list("abcde")
+    refused(collections.next, 43)
+    indexes = Batches(db, session, {"listIndexes": "a", "cursor": {"batchSize": 0}})
+    assert indexes.cursor["ns"] == f"{db.name}.a" and indexes.cursor["firstBatch"] == []
+    assert names(indexes, 3, 3) == ["_id_", "x_1", "y_1", "z_1"]
+    for command in ({"listCollections": 1}, {"listIndexes": "a"}):
+        assert Batches(db, session, command).id == 0
+        assert Batches(db, session, {**command, "cursor": {"batchSize": 100}}).id == 0
+        refused(lambda: db.command({**command, "cursor": {"batchSize": -1}}), 51024)
+        refused(lambda: db.command({**command, "cursor": {"size": 1}}), 40415)
+    # The driver's own way.
+    assert sorted(db.list_collection_names(cursor={"batchSize": 1})) == list("abcde")
+
+
+def test_a_list_goes_on_when_its_collection_is_gone(db, session):
+    db.a.create_index("x")
+    indexes = Batches(db, session, {"listIndexes": "a", "cursor": {"batchSize": 1}})
+    db.a.drop()
+    assert [one["name"] for one in indexes.next()] == ["x_1"]

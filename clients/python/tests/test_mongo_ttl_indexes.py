@@ -284,3 +284,31 @@ def test_parameters_stop_purging_and_nothing_else(mongo, client, collection, adv
     refused(2, client.admin.command, "setParameter", 1, ttlMonitorEnabled="x")
     ttl = client.admin.command("serverStatus")["metrics"]["ttl"]
     assert {"deletedDocuments", "passes"} <= ttl.keys()
+
+
+def test_the_index_on_ts_keeps_the_name_it_was_given():
+    with running("--virtual-clock", "--mongo-port", "0") as server:
+
+        def listed():
+            indexes = client.d.c.list_indexes()
+            return [(index["name"], index.get("expireAfterSeconds")) for index in indexes][1:]
+
+        with pymongo.MongoClient(server.mongo_url()) as client:
+            create(client.d.c, {"_ts": 1}, "mine", expireAfterSeconds=60)
+            create(client.d.c, {"_ts": 1}, "mine", expireAfterSeconds=60)
+            refused(85, create, client.d.c, {"_ts": 1}, "yours", expireAfterSeconds=60)
+            refused(86, create, client.d.c, {"a": 1}, "mine")
+            assert listed() == [("mine", 60)]
+        server.stop()
+        server.start()
+        with pymongo.MongoClient(server.mongo_url()) as client:
+            assert listed() == [("mine", 60)]
+            assert change(client.d.c, name="mine", expireAfterSeconds=70)["expireAfterSeconds_old"] == 60
+            assert listed() == [("mine", 70)]
+            refused(27, change, client.d.c, name="_ts_1", expireAfterSeconds=80)
+            refused(27, client.d.c.drop_index, "_ts_1")
+            client.d.c.drop_index("mine")
+            assert listed() == []
+            # The name went with the index.
+            client.d.c.create_index("_ts", expireAfterSeconds=9)
+            assert listed() == [("_ts_1", 9)]

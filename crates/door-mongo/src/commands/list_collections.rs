@@ -1,12 +1,13 @@
 //! Lists a database's collections.
 
 use bytes::Bytes;
-use lapsedb_service::cursors::Batch;
-use lapsedb_service::documents::{self, Fault, ListedCollection, Namespace};
+use lapsedb_service::cursors;
+use lapsedb_service::documents::{self, Fault, ListedCollection, Namespace, Work};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
 use crate::call::Call;
+use crate::commands::batch_size;
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
@@ -14,13 +15,30 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.own(call);
     let name_only = fields.truth("nameOnly", false)?;
     let filter = fields.document("filter")?;
-    fields.ignore(&["authorizedCollections", "cursor"]);
+    let size = batch_size(&mut fields, "listCollections.cursor")?;
+    fields.ignore(&["authorizedCollections"]);
     fields.end()?;
-    let database = call.database.clone();
+    let namespace = Namespace::pseudo(&call.database, "$cmd.listCollections");
+    let mut work = call.begin().await?;
+    let batch = listed(&mut work, &call.database, &filter, name_only).await;
+    let batch = batch.and_then(|shown| cursors::list(&work, &namespace, shown, size));
+    let batch = work.end(batch).await?;
+    Ok(Answer::Cursor {
+        field: "firstBatch",
+        batch,
+    })
+}
+
+async fn listed(
+    work: &mut Work,
+    database: &str,
+    filter: &Object,
+    name_only: bool,
+) -> Result<Vec<Bytes>, Fault> {
     let mut shown = Vec::new();
-    for collection in documents::list_collections(&mut call.work(), &database).await? {
+    for collection in documents::list_collections(work, database).await? {
         let mut one = describe(collection);
-        if !documents::matches(&filter, &one)? {
+        if !documents::matches(filter, &one)? {
             continue;
         }
         if name_only {
@@ -28,17 +46,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         }
         shown.push(Bytes::from(answer::encode(&one)));
     }
-    let batch = Batch {
-        cursor: 0,
-        namespace: Namespace::pseudo(&database, "$cmd.listCollections"),
-        documents: shown,
-        resume_token: None,
-        read_at: None,
-    };
-    Ok(Answer::Cursor {
-        field: "firstBatch",
-        batch,
-    })
+    Ok(shown)
 }
 
 fn describe(collection: ListedCollection) -> Object {

@@ -80,4 +80,4 @@ pub(crate) mod whats_my_uri;
 
 mod terms;
 
-pub(crate) use terms::terms;
+pub(crate) use terms::{batch_size, terms};

@@ -27,3 +27,14 @@ pub(crate) fn terms(fields: &mut Fields, variables: &str) -> Result<Terms, Fault
         },
     })
 }
+
+/// How many documents the first batch of a list may have; all that fit, if nothing is said.
+pub(crate) fn batch_size(
+    fields: &mut Fields,
+    context: &'static str,
+) -> Result<Option<usize>, Fault> {
+    let mut cursor = Fields::new(context, fields.document("cursor")?);
+    let size = cursor.size("batchSize")?;
+    cursor.end()?;
+    Ok(size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)))
+}

@@ -31,6 +31,17 @@ impl Held {
         }
     }
 
+    /// Fills the first batch, which needs no view; true at the end.
+    pub(crate) fn first(&mut self, room: &mut Room) -> bool {
+        while let Some(HeldDocument { body, origin }) = self.documents.pop_front() {
+            if let Err(body) = room.take(body) {
+                self.documents.push_front(HeldDocument { body, origin });
+                return false;
+            }
+        }
+        true
+    }
+
     /// Fills a batch; true at the end.
     pub(crate) async fn next(&mut self, look: &Look<'_>, room: &mut Room) -> Result<bool> {
         let fresh = std::mem::take(&mut self.fresh);

@@ -282,6 +282,41 @@ pub(crate) async fn open(
     })
 }
 
+/// The first batch of a list that comes from no collection; what is left is kept under a number.
+///
+/// # Errors
+/// When there are too many cursors.
+pub fn list(
+    work: &Work,
+    namespace: &Namespace,
+    documents: Vec<Bytes>,
+    size: Option<usize>,
+) -> Result<Batch> {
+    let one = |body| HeldDocument { body, origin: None };
+    let mut held = Held::new(documents.into_iter().map(one));
+    let mut room = Room::new(size);
+    let mut cursor = 0;
+    if room.is_none() || !held.first(&mut room) {
+        let left = Cursor {
+            owner: work.ctx.login.clone(),
+            namespace: namespace.clone(),
+            feed: Feed::Held(held),
+            no_timeout: false,
+            place: work.owner(),
+            kept: None,
+            time_left: None,
+        };
+        cursor = work.ctx.service().documents_state().cursors.keep(left)?;
+    }
+    Ok(Batch {
+        cursor,
+        namespace: namespace.clone(),
+        documents: room.into_documents(),
+        resume_token: None,
+        read_at: None,
+    })
+}
+
 /// Whether and how what is left is kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keep {
