@@ -170,3 +170,42 @@ def test_failures_of_streams_say_that_they_may_be_resumed(client, db, code):
         assert failing("failCommand", {"getMore": Int64(stream), **more}, failCommands=["getMore"]) == []
         assert failing("failCommand", begin, failCommands=["aggregate"]) == [RESUMABLE]
         assert failing("failCommand", {**begin, "pipeline": []}, failCommands=["aggregate"]) == []
+
+
+def names(event):
+    return event["operationType"], [index["name"] for index in event["operationDescription"]["indexes"]]
+
+
+def test_indexes_that_are_made_together_are_told_together(db):
+    def make(*fields):
+        db.c.create_indexes([pymongo.IndexModel([(field, 1)]) for field in fields])
+
+    db.create_collection("c")
+    with watch(db.c, show_expanded_events=True) as stream:
+        make("a", "b")
+        # Where nothing has to be built, each is there at once.
+        assert list(map(names, told(stream))) == [("createIndexes", ["a_1"]), ("createIndexes", ["b_1"])]
+        db.c.insert_one({})
+        make("c", "a", "d")
+        _, made = told(stream)
+        assert names(made) == ("createIndexes", ["c_1", "d_1"])
+        make("c", "d")
+        assert told(stream) == []
+
+
+def test_indexes_are_made_together_or_not_at_all(db):
+    db.c.insert_many([{"x": 1}, {"x": 1}])
+    indexes = [pymongo.IndexModel([("y", 1)]), pymongo.IndexModel([("x", 1)], unique=True), pymongo.IndexModel([("z", 1)])]
+    with watch(db.c, show_expanded_events=True) as stream:
+        with pytest.raises(OperationFailure) as caught:
+            db.c.create_indexes(indexes)
+        assert caught.value.code == 11000
+        assert list(db.c.index_information()) == ["_id_"]
+        clash = [pymongo.IndexModel([("y", 1)]), pymongo.IndexModel([("y", 1)], name="other")]
+        with pytest.raises(OperationFailure) as caught:
+            db.c.create_indexes(clash)
+        assert caught.value.code == 85
+        assert list(db.c.index_information()) == ["_id_"] and told(stream) == []
+    db.c.delete_one({})
+    db.c.create_indexes(indexes)
+    assert list(db.c.index_information()) == ["_id_", "y_1", "x_1", "z_1"]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lapsedb_mql::collation::Collation;
 use lapsedb_store::index::named::build::Built;
 use lapsedb_store::index::named::{IndexDefinition, IndexPart, NamedIndex, PartKind};
-use lapsedb_store::{Collection, StoreError};
+use lapsedb_store::{Collection, CollectionId, StoreError};
 use lapsedb_value::order::equal_bson;
 use lapsedb_value::{Object, Value};
 
@@ -66,15 +66,11 @@ pub async fn create_indexes(
     let (_, collection) = current(work, namespace).await?;
     created.before = names(&collection).len();
     check_capped(&collection, &wanted)?;
+    created.dateless = named(work, namespace, &wanted).await?;
     for one in &wanted {
         match one {
-            Wanted::Id => {}
+            Wanted::Id | Wanted::Named(_) => {}
             Wanted::DefaultTtl(seconds, name) => ttl(work, namespace, *seconds, name).await?,
-            Wanted::Named(definition) => {
-                if named(work, namespace, definition).await? == Some(0) {
-                    created.dateless.push(definition.name.to_string());
-                }
-            }
         }
     }
     created.after = names(&current(work, namespace).await?.1).len();
@@ -132,14 +128,64 @@ async fn ttl(work: &Work, namespace: &Namespace, seconds: i64, name: &str) -> Re
     }
 }
 
-/// Makes any other index; says in how many documents its field holds a date, if it is a TTL index over some.
-async fn named(
+/// An index that has been begun.
+type Begun<'a> = (CollectionId, u32, &'a IndexDefinition);
+
+/// Makes all other indexes, or none; says which TTL indexes found documents but no date in any.
+async fn named(work: &Work, namespace: &Namespace, wanted: &[Wanted]) -> Result<Vec<String>> {
+    let mut begun: Vec<Begun<'_>> = Vec::new();
+    for one in wanted {
+        let Wanted::Named(definition) = one else {
+            continue;
+        };
+        match begin(work, namespace, definition).await {
+            Ok(Some((cid, number))) => begun.push((cid, number, definition)),
+            Ok(None) => {}
+            Err(fault) => return Err(given_up(work, &begun, fault).await),
+        }
+    }
+    let Some((cid, ..)) = begun.first() else {
+        return Ok(Vec::new());
+    };
+    let numbers: Vec<u32> = begun.iter().map(|(_, number, _)| *number).collect();
+    let store = work.ctx.service().store();
+    let mut dateless = Vec::new();
+    let built = store.build_named_indexes(*cid, &numbers).await?;
+    for (built, (_, _, definition)) in built.into_iter().zip(&begun) {
+        match built {
+            Built::Whole { documents, dated } => {
+                if definition.expire_after.is_some() && documents > 0 && dated == 0 {
+                    dateless.push(definition.name.to_string());
+                }
+            }
+            Built::Elsewhere => {}
+            Built::Gone => {
+                return Err(Fault::new(276, "The index was dropped while it was built"));
+            }
+            Built::Refused(refused) => return Err(refusal(namespace, refused, &Object::new())),
+        }
+    }
+    Ok(dateless)
+}
+
+/// A failure, after which nothing of the indexes that were begun is left.
+async fn given_up(work: &Work, begun: &[Begun<'_>], fault: Fault) -> Fault {
+    for (cid, number, _) in begun {
+        if let Err(error) = work.ctx.service().store().give_up(*cid, *number).await {
+            return error.into();
+        }
+    }
+    fault
+}
+
+/// Begins an index; nothing, if it is there already.
+async fn begin(
     work: &Work,
     namespace: &Namespace,
     definition: &IndexDefinition,
-) -> Result<Option<u64>> {
+) -> Result<Option<(CollectionId, u32)>> {
     let mut tries = Tries::default();
-    let (cid, number) = loop {
+    loop {
         let (view, collection) = current(work, namespace).await?;
         let definition = &collated(&collection, definition)?;
         if clashes(&collection, definition)? {
@@ -150,20 +196,10 @@ async fn named(
             .create_named_index(&view, &collection, definition.clone())
             .await
         {
-            Ok(number) => break (collection.cid, number),
+            Ok(number) => return Ok(Some((collection.cid, number))),
             Err(StoreError::Retry) => tries.again().await?,
             Err(error) => return Err(error.into()),
         }
-    };
-    let store = work.ctx.service().store();
-    match store.build_named_index(cid, number).await? {
-        Built::Whole { documents, dated } => {
-            let counts = definition.expire_after.is_some() && documents > 0;
-            Ok(counts.then_some(dated))
-        }
-        Built::Elsewhere => Ok(None),
-        Built::Gone => Err(Fault::new(276, "The index was dropped while it was built")),
-        Built::Refused(refused) => Err(refusal(namespace, refused, &Object::new())),
     }
 }
 

@@ -87,18 +87,76 @@ impl Store {
     /// # Errors
     /// When the engine fails or the bytes are damaged.
     pub async fn build_named_index(&self, cid: CollectionId, number: u32) -> Result<Built> {
-        let Some(_turn) = self.builders().begin((cid, number)) else {
-            return Ok(Built::Elsewhere);
+        let mut all = self.build_named_indexes(cid, &[number]).await?;
+        Ok(all.pop().unwrap_or(Built::Gone))
+    }
+
+    /// Builds several indexes, which become whole in one change, or all go if one of them cannot be built. Where there are no
+    /// documents, each becomes whole by itself.
+    ///
+    /// # Errors
+    /// When the engine fails or the bytes are damaged.
+    pub async fn build_named_indexes(
+        &self,
+        cid: CollectionId,
+        numbers: &[u32],
+    ) -> Result<Vec<Built>> {
+        let (mut turns, mut own) = (Vec::new(), Vec::new());
+        let mut all = Vec::with_capacity(numbers.len());
+        for &number in numbers {
+            let Some(turn) = self.builders().begin((cid, number)) else {
+                all.push(Built::Elsewhere);
+                continue;
+            };
+            turns.push(turn);
+            let (built, dates) = self.go_through(cid, number).await?;
+            own.push((number, dates));
+            let refused = matches!(built, Built::Refused(_));
+            all.push(built);
+            if refused {
+                for &number in numbers {
+                    self.give_up(cid, number).await?;
+                }
+                return Ok(all);
+            }
+        }
+        let empty = |built: &Built| match built {
+            Built::Whole { documents, .. } => *documents == 0,
+            Built::Gone | Built::Elsewhere | Built::Refused(_) => true,
         };
+        let together = if all.iter().all(empty) {
+            1
+        } else {
+            own.len().max(1)
+        };
+        for built in own.chunks(together) {
+            while let Err(error) = self.finish_indexes(cid, built).await {
+                match error {
+                    StoreError::Retry => tokio::task::yield_now().await,
+                    error => return Err(error),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Takes all documents that were there before into an index; says under which numbers they keep its dates.
+    async fn go_through(&self, cid: CollectionId, number: u32) -> Result<(Built, Vec<u32>)> {
+        let mut dates = None;
         let (mut seen, mut size, mut until) = (Seen::default(), STEP_DOCUMENTS_MAX, None);
         loop {
             let view = self.view().await?;
             let Some(collection) = view.catalog().collection_numbered(cid) else {
-                return Ok(Built::Gone);
+                return Ok((Built::Gone, Vec::new()));
             };
             let Some(index) = collection.indexes.numbered(number) else {
-                return Ok(Built::Gone);
+                return Ok((Built::Gone, Vec::new()));
             };
+            if dates.as_ref() != Some(&index.dates) {
+                // It has begun to end documents: those that it went through have not told their dates.
+                (seen, until) = (Seen::default(), None);
+                dates = Some(index.dates.clone());
+            }
             // Documents that later commits create are written with all that belongs to the index.
             let until = *until.get_or_insert(view.lsn());
             let step = Step {
@@ -113,14 +171,14 @@ impl Store {
             match step.run(&mut seen, until, size).await {
                 Ok(Outcome::More) => size = (size * 2).min(STEP_DOCUMENTS_MAX),
                 Ok(Outcome::Whole) => {
-                    return Ok(Built::Whole {
+                    let built = Built::Whole {
                         documents: seen.documents,
                         dated: seen.dated,
-                    });
+                    };
+                    return Ok((built, dates.unwrap_or_default()));
                 }
                 Ok(Outcome::Refused(refused)) => {
-                    self.give_up(cid, number).await?;
-                    return Ok(Built::Refused(refused));
+                    return Ok((Built::Refused(refused), Vec::new()));
                 }
                 // The fewer documents a step relies on, the sooner it finds a moment in which nobody writes them.
                 Err(StoreError::Retry) => size = (size / 2).max(1),
@@ -130,12 +188,19 @@ impl Store {
         }
     }
 
-    async fn give_up(&self, cid: CollectionId, number: u32) -> Result<()> {
+    /// Drops an index that cannot be built, or shall not be.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn give_up(&self, cid: CollectionId, number: u32) -> Result<()> {
         loop {
             let view = self.view().await?;
             let Some(collection) = view.catalog().collection_numbered(cid) else {
                 return Ok(());
             };
+            if collection.indexes.numbered(number).is_none() {
+                return Ok(());
+            }
             match self.drop_named_index(&view, collection, number).await {
                 Ok(_) => return Ok(()),
                 Err(StoreError::Retry) => {}
@@ -175,12 +240,6 @@ impl Step<'_> {
         };
         let page = self.view.snapshot.scan(scan).await?;
         if page.rows.is_empty() || !self.index.is_unfinished() {
-            if self.index.is_unfinished() {
-                let finish = self
-                    .store
-                    .finish_index(self.view, self.collection, self.index);
-                finish.await?;
-            }
             return Ok(Outcome::Whole);
         }
         self.batch.check(

@@ -182,20 +182,34 @@ impl Store {
         Ok(())
     }
 
-    /// Says that an index has been built.
-    pub(super) async fn finish_index(
+    /// Says that indexes have been built, each with the numbers of its dates that were known then.
+    pub(super) async fn finish_indexes(
         &self,
-        view: &View,
-        collection: &Collection,
-        index: &NamedIndex,
+        cid: CollectionId,
+        built: &[(u32, Vec<u32>)],
     ) -> Result<()> {
+        let view = self.view().await?;
+        let Some(collection) = view.catalog().collection_numbered(cid) else {
+            return Ok(());
+        };
         let mut indexes = NamedIndexes::clone(&collection.indexes);
-        indexes.replace(NamedIndex {
-            whole: true,
-            dates_whole: index.expire_after.is_some(),
-            ..index.clone()
-        });
-        self.change_indexes(view, collection, &indexes).await?;
+        let mut any = false;
+        for (number, dates) in built {
+            let index = collection.indexes.numbered(*number);
+            let Some(index) = index.filter(|index| index.is_unfinished()) else {
+                continue;
+            };
+            any = true;
+            indexes.replace(NamedIndex {
+                whole: true,
+                dates_whole: index.dates_whole
+                    || (index.expire_after.is_some() && index.dates == *dates),
+                ..index.clone()
+            });
+        }
+        if any {
+            self.change_indexes(&view, collection, &indexes).await?;
+        }
         Ok(())
     }
 
