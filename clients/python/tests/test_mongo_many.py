@@ -105,3 +105,23 @@ def test_a_walk_shows_each_document_once_however_large(bare, size):
     assert list(bare.find()) == documents
     assert list(bare.find(batch_size=3)) == documents
     assert list(bare.find({}, sort=[("_id", pymongo.DESCENDING)])) == documents[::-1]
+
+
+def test_all_come_in_the_order_of_their_creation_and_the_dead_do_not(collection, advance):
+    collection.insert_many([{"_id": -n, "ttl": 10 if n % 3 else 20, "rank": n % 7} for n in range(MANY)])
+    collection.update_many({"rank": 3}, {"$set": {"changed": True}})
+    advance(9_999)
+    everything = [-n for n in range(MANY)]
+    for size in (0, 7, 1000, 5000):
+        assert [d["_id"] for d in collection.find({}, batch_size=size)] == everything
+    by_rank = sorted(everything, key=lambda own: -own % 7)
+    assert [d["_id"] for d in collection.find(sort=[("rank", 1)])] == by_rank
+    cursor = collection.find({}, batch_size=1000)
+    first = [next(cursor)["_id"] for _ in range(1000)]
+    advance(1)
+    # What has died since the first batch is in no later one.
+    living = [own for own in everything if -own % 3 == 0]
+    assert first + [d["_id"] for d in cursor] == everything[:1000] + [own for own in living if own <= -1000]
+    assert [d["_id"] for d in collection.find({})] == living
+    assert [d["_id"] for d in collection.find(sort=[("rank", 1)], limit=50)] == [own for own in by_rank if -own % 3 == 0][:50]
+    assert collection.count_documents({"rank": 3}) == sum(-own % 7 == 3 for own in living)

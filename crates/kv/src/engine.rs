@@ -215,6 +215,13 @@ pub trait Snapshot: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Option<Self::Slice>>, EngineError>> + Send;
     /// One page of a range.
     fn scan(&self, scan: Scan) -> impl Future<Output = Result<Page, EngineError>> + Send;
+    /// Shows the rows of one page where they lie, so that nothing is copied of those that are passed over. Says with which
+    /// key the next page begins; none at the end of the range. Only upwards: the range is read from its beginning.
+    fn visit(
+        &self,
+        scan: Scan,
+        see: impl FnMut(&[u8], &[u8]) + Send,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, EngineError>> + Send;
 }
 
 /// A range to read, and how much of it at once.

@@ -211,6 +211,14 @@ impl Snapshot for AnySnapshot {
     async fn scan(&self, scan: Scan) -> Result<Page, EngineError> {
         each!(AnySnapshot in self, snapshot => snapshot.scan(scan).await)
     }
+
+    async fn visit(
+        &self,
+        scan: Scan,
+        see: impl FnMut(&[u8], &[u8]) + Send,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        each!(AnySnapshot in self, snapshot => snapshot.visit(scan, see).await)
+    }
 }
 
 impl AsRef<[u8]> for AnySlice {

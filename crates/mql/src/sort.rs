@@ -174,10 +174,10 @@ impl Sort {
         if let Some(visits) = &self.visits {
             return Ok(vec![Value::Int64(visits.fetch_add(1, Relaxed))]);
         }
-        let fold = |value: &Value| match &self.collation {
-            Some(collation) => collation.fold(value),
-            None => value.clone(),
-        };
+        if let Some(key) = self.single_key(document) {
+            return Ok(key);
+        }
+        let fold = |value: &Value| self.folded(value);
         // An id counts as a whole, also where a stage has made it an array.
         if let [Field { path, beside, .. }] = self.fields.as_slice()
             && path == "_id"
@@ -202,6 +202,29 @@ impl Sort {
             }
         }
         Ok(best.unwrap_or_default())
+    }
+
+    /// The key of a document that has only one: its fields are not within others, and none of them is an array.
+    fn single_key(&self, document: &Object) -> Option<Vec<Value>> {
+        let mut key = Vec::with_capacity(self.fields.len());
+        for field in &self.fields {
+            let [name] = field.steps.as_slice() else {
+                return None;
+            };
+            key.push(match document.get(name) {
+                None => Value::Null,
+                Some(Value::Array(_) | Value::Undefined) => return None,
+                Some(value) => self.folded(value),
+            });
+        }
+        Some(key)
+    }
+
+    fn folded(&self, value: &Value) -> Value {
+        match &self.collation {
+            Some(collation) => collation.fold(value),
+            None => value.clone(),
+        }
     }
 
     /// What a document is ordered by in `$top` and its like: the values at the paths as expressions see them, arrays as wholes.
@@ -371,5 +394,36 @@ mod tests {
         ] {
             assert_eq!(key(sort, document), expected, "{sort} {document}");
         }
+    }
+
+    #[test]
+    fn a_document_with_one_key_has_the_one_that_all_ways_lead_to() {
+        let documents = [
+            r#"{}"#,
+            r#"{"a":1}"#,
+            r#"{"a":null,"b":"x"}"#,
+            r#"{"b":{"c":[1]},"a":"y"}"#,
+            r#"{"a":[],"b":1}"#,
+            r#"{"a":[2],"b":1}"#,
+            r#"{"a":{"b":1},"_id":[3]}"#,
+        ];
+        let mut single = 0;
+        for sort in [
+            r#"{"a":1}"#,
+            r#"{"b":-1,"a":1}"#,
+            r#"{"a.b":1}"#,
+            r#"{"_id":1}"#,
+        ] {
+            let sort = Sort::parse(&object(sort)).unwrap();
+            let paths: Vec<&[Str]> = sort.fields.iter().map(|field| &*field.steps).collect();
+            for document in documents.map(object) {
+                if let Some(key) = sort.single_key(&document) {
+                    single += 1;
+                    let all = keys::keys(&paths, &document).unwrap();
+                    assert_eq!(format!("{all:?}"), format!("{:?}", [key]));
+                }
+            }
+        }
+        assert_eq!(single, 16);
     }
 }

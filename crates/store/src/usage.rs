@@ -155,6 +155,15 @@ impl View {
         Ok(living.all().tally())
     }
 
+    /// About how many items lie in a collection, and how large they are: the living, and the dead that are not settled.
+    pub(crate) async fn held(&self, collection: &Collection) -> Result<Tally> {
+        let mut sum = Sum::default();
+        for kind in [TallyKind::Written, TallyKind::Due, TallyKind::Never] {
+            sum = sum.plus(self.total(collection, kind).await?);
+        }
+        Ok(sum.tally())
+    }
+
     /// The living at this view's instant, as a policy sees them.
     pub(crate) async fn living(&self, collection: &Collection, policy: &Policy) -> Result<Living> {
         Ok(self.living_and_gone(collection, policy).await?.0)

@@ -1,9 +1,12 @@
 //! A snapshot, a catalog and a time, fixed for one request. All reads go through it.
 
+mod passing;
+mod walk;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lapsedb_kv::{AnyEngine, Engine, Scan, Snapshot, Space};
+use lapsedb_kv::{AnyEngine, Engine, Snapshot, Space};
 use lapsedb_record::{Lens, Live, Mark, Millis, Stored};
 
 use crate::catalog::{Catalog, Collection, MetaRecord};
@@ -15,17 +18,7 @@ use crate::keys::{self, ItemKey};
 use crate::partition_key::{EpkRange, PartitionKey, epk_bytes};
 use crate::views::Generation;
 
-/// How many rows one step of a scan asks of the engine.
-const SCAN_ROWS_STEP: usize = 256;
-/// How many bytes one step of a scan asks of the engine.
-const SCAN_BYTES_STEP: usize = 4 << 20;
-
-/// Items that entries stand for are read so many at once, before it is known how large they are.
-const TOGETHER_MIN: usize = 4;
-/// The same at most.
-const TOGETHER_MAX: usize = 64;
-/// About so many bytes of them are in memory beyond what a page holds.
-const TOGETHER_BYTES: usize = 256 << 10;
+use walk::Walk;
 
 /// The engine's snapshot behind a view.
 pub type EngineSnapshot = <AnyEngine as Engine>::Snapshot;
@@ -173,7 +166,7 @@ pub struct ItemPage {
     /// Key and item, in scan order.
     pub items: Vec<(ItemKey, Live<Bytes>)>,
     /// Where a scan that begins with the item at the same index would begin.
-    pub places: Vec<Vec<u8>>,
+    pub places: Vec<Bytes>,
     /// Where the next stretch begins; none at the end. Opaque to everyone but the next scan.
     pub resume: Option<Vec<u8>>,
     /// How many entries were read to find them.
@@ -325,23 +318,13 @@ impl View {
                 first.from = resume.to_vec();
             }
         }
-        let mut walk = Walk {
-            view: self,
-            lens: self.lens(collection),
-            collection,
-            space,
-            epk,
-            limits,
-            bytes_left: limits.bytes_max,
-            together: TOGETHER_MIN,
-            page: ItemPage::default(),
-        };
+        let mut walk = Walk::new(self, collection, (space, epk), limits);
         for span in spans {
             if walk.span(span).await? {
                 break;
             }
         }
-        Ok(walk.page)
+        Ok(walk.into_page())
     }
 
     /// A catalog record by its key.
@@ -386,121 +369,5 @@ impl View {
     /// When the engine fails or the bytes are damaged.
     pub async fn meta_all(&self, prefix: Vec<u8>) -> Result<Vec<MetaRecord>> {
         crate::catalog::scan_all(&self.snapshot, prefix).await
-    }
-}
-
-/// One scan under way.
-struct Walk<'a> {
-    view: &'a View,
-    lens: Lens,
-    collection: &'a Collection,
-    space: Space,
-    epk: Option<&'a EpkRange>,
-    limits: ScanLimits,
-    bytes_left: usize,
-    /// Items that are read at once.
-    together: usize,
-    page: ItemPage,
-}
-
-/// An item and its key.
-type Found = (ItemKey, Live<Bytes>);
-
-impl Walk<'_> {
-    /// Walks one span; true if the page is full.
-    async fn span(&mut self, span: Span) -> Result<bool> {
-        let mut scan = Scan {
-            space: self.space,
-            from: span.from,
-            to: span.to,
-            reverse: false,
-            rows_max: 0,
-            bytes_max: 0,
-        };
-        loop {
-            let room = self.limits.items_max.saturating_sub(self.page.items.len());
-            scan.rows_max = room.clamp(1, SCAN_ROWS_STEP);
-            scan.bytes_max = self.bytes_left.clamp(1, SCAN_BYTES_STEP);
-            let step = self.view.snapshot.scan(scan.clone()).await?;
-            let mut rows = step.rows.as_slice();
-            while !rows.is_empty() {
-                let (some, rest) = rows.split_at(self.together.min(rows.len()));
-                rows = rest;
-                let items = self.items_of(some).await?;
-                for ((key, _), item) in some.iter().zip(items) {
-                    self.page.entries_read += 1;
-                    let Some((own, item)) = item else {
-                        continue;
-                    };
-                    self.bytes_left = self.bytes_left.saturating_sub(item.body().len());
-                    self.page.items.push((own, item));
-                    self.page.places.push(key.to_vec());
-                    if self.page.items.len() >= self.limits.items_max || self.bytes_left == 0 {
-                        scan.resume_after(key);
-                        self.page.resume = Some(scan.from);
-                        return Ok(true);
-                    }
-                }
-            }
-            if !step.more {
-                return Ok(false);
-            }
-            if let Some((last, _)) = step.rows.last() {
-                scan.resume_after(last);
-            }
-        }
-    }
-
-    /// The living items that some entries stand for, each in the place of its entry.
-    async fn items_of(&mut self, rows: &[(Bytes, Bytes)]) -> Result<Vec<Option<Found>>> {
-        if self.space == Space::Items {
-            let items = rows
-                .iter()
-                .map(|(key, value)| self.item(key, value.clone()));
-            return items.collect();
-        }
-        let mut keys = Vec::with_capacity(rows.len());
-        let mut wanted = Vec::with_capacity(rows.len());
-        for (_, value) in rows {
-            let (mark, tail) = Mark::split(value)?;
-            let key = mark
-                .is_live(&self.lens)
-                .then(|| ItemKey::from_tail(self.collection.cid, tail));
-            wanted.extend(key.as_ref().map(|key| key.as_bytes().to_vec()));
-            keys.push(key);
-        }
-        let stored = self.view.snapshot.multi_get(Space::Items, &wanted).await?;
-        let mut bytes = 0;
-        let mut stored = stored.into_iter();
-        let mut items = Vec::with_capacity(rows.len());
-        for key in keys {
-            let Some(key) = key else {
-                items.push(None);
-                continue;
-            };
-            let Some(own) = stored.next().flatten().map(Bytes::from) else {
-                items.push(None);
-                continue;
-            };
-            bytes += own.len();
-            let item = Stored::new(own).reveal(&self.lens)?;
-            items.push(item.map(|item| (key, item)));
-        }
-        // Large items come one by one, so that no more of them are in memory than the page has room for.
-        let each = (bytes / rows.len().max(1)).max(1);
-        self.together = (TOGETHER_BYTES / each).clamp(1, TOGETHER_MAX);
-        Ok(items)
-    }
-
-    /// The item that a row is, if it is alive and in the range.
-    fn item(&self, key: &[u8], value: Bytes) -> Result<Option<Found>> {
-        let key = ItemKey::from_bytes(key);
-        if let Some(range) = self.epk
-            && !keys::epk_of(self.collection, &key).is_some_and(|epk| range.contains(epk))
-        {
-            return Ok(None);
-        }
-        let item = Stored::new(value).reveal(&self.lens)?;
-        Ok(item.map(|item| (key, item)))
     }
 }

@@ -114,7 +114,7 @@ async fn check(store: &Store) {
     }
     let spans = [by_n, composite_id(composite)].map(|path| Span::of_prefix(&collection, path, &[]));
     let found = view.scan_index(&collection, &spans, None, limits).await;
-    let found: BTreeSet<_> = found.unwrap().places.into_iter().collect();
+    let found: BTreeSet<_> = found.unwrap().places.into_iter().map(Vec::from).collect();
     assert!(found.len() as u64 > ITEMS);
     assert_eq!(found, expected);
 }

@@ -13,6 +13,7 @@ mod dated_documents_are_as_the_model;
 mod feeds_cost_what_they_read;
 mod model;
 mod named_indexes_hold_what_documents_have;
+mod passing_finds_what_asking_finds;
 mod purging_costs_little;
 mod store_is_as_the_model;
 mod time_is_the_engines;

@@ -248,8 +248,35 @@ impl RocksdbView {
 
     /// The rows of a page lie one after the other in a single allocation that they share.
     fn scan(&self, scan: Scan) -> Result<Page, EngineError> {
+        let mut bytes = Vec::new();
+        let mut ends = Vec::new();
+        let next = self.visit(scan, |key, value| {
+            bytes.extend_from_slice(key);
+            let key_end = bytes.len();
+            bytes.extend_from_slice(value);
+            ends.push((key_end, bytes.len()));
+        })?;
+        let bytes = Bytes::from(bytes);
+        let mut start = 0;
+        let rows = ends.into_iter().map(|(key_end, end)| {
+            let row = (bytes.slice(start..key_end), bytes.slice(key_end..end));
+            start = end;
+            row
+        });
+        Ok(Page {
+            rows: rows.collect(),
+            more: next.is_some(),
+        })
+    }
+
+    /// Shows the rows of a page, and says with which key the next one begins.
+    fn visit(
+        &self,
+        scan: Scan,
+        mut see: impl FnMut(&[u8], &[u8]),
+    ) -> Result<Option<Vec<u8>>, EngineError> {
         if !scan.to.is_empty() && scan.from >= scan.to {
-            return Ok(Page::default());
+            return Ok(None);
         }
         let mut reading = ReadOptions::default();
         reading.set_snapshot(&self.snapshot);
@@ -266,21 +293,15 @@ impl RocksdbView {
         } else {
             cursor.seek_to_first();
         }
-        let mut bytes = Vec::new();
-        let mut ends = Vec::new();
-        let mut more = false;
+        let (mut rows, mut bytes) = (0, 0);
         while let Some((key, value)) = cursor.item() {
             if is_shown(scan.space, value) {
-                if !ends.is_empty()
-                    && (ends.len() >= scan.rows_max || bytes.len() >= scan.bytes_max)
-                {
-                    more = true;
-                    break;
+                if rows > 0 && (rows >= scan.rows_max || bytes >= scan.bytes_max) {
+                    return Ok(Some(key.to_vec()));
                 }
-                bytes.extend_from_slice(key);
-                let key_end = bytes.len();
-                bytes.extend_from_slice(value);
-                ends.push((key_end, bytes.len()));
+                rows += 1;
+                bytes += key.len() + value.len();
+                see(key, value);
             }
             if scan.reverse {
                 cursor.prev();
@@ -289,17 +310,7 @@ impl RocksdbView {
             }
         }
         cursor.status().map_err(engine_error)?;
-        let bytes = Bytes::from(bytes);
-        let mut start = 0;
-        let rows = ends.into_iter().map(|(key_end, end)| {
-            let row = (bytes.slice(start..key_end), bytes.slice(key_end..end));
-            start = end;
-            row
-        });
-        Ok(Page {
-            rows: rows.collect(),
-            more,
-        })
+        Ok(None)
     }
 }
 
@@ -381,6 +392,14 @@ impl Snapshot for RocksdbSnapshot {
 
     async fn scan(&self, scan: Scan) -> Result<Page, EngineError> {
         self.view.scan(scan)
+    }
+
+    async fn visit(
+        &self,
+        scan: Scan,
+        see: impl FnMut(&[u8], &[u8]) + Send,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        self.view.visit(scan, see)
     }
 }
 

@@ -187,10 +187,14 @@ fn run(bench: &Bench, steps: Vec<Step>) {
                     })
                 );
             }
-            Step::Scan(scan) => assert_eq!(
-                wait(bench.snapshot().scan(scan.clone())).unwrap(),
-                model.scan(&scan)
-            ),
+            Step::Scan(scan) => {
+                let expected = model.scan(&scan);
+                let found = wait(bench.snapshot().scan(scan.clone())).unwrap();
+                assert_eq!(found, expected);
+                if !scan.reverse {
+                    assert_visit(&bench.snapshot(), scan, expected);
+                }
+            }
             Step::Gets(space, keys) => {
                 let found = wait(bench.snapshot().multi_get(space, &keys)).unwrap();
                 let found: Vec<_> = found
@@ -216,5 +220,24 @@ fn run(bench: &Bench, steps: Vec<Step>) {
     for (snapshot, model, stamp) in held {
         assert_eq!(snapshot.stamp(), Stamp(stamp));
         assert_eq!(contents(&snapshot), model);
+    }
+}
+
+/// Rows are shown in place as a page has them, and the next page begins behind them.
+fn assert_visit(snapshot: &AnySnapshot, mut scan: Scan, expected: Page) {
+    let mut seen = Vec::new();
+    let next = wait(snapshot.visit(scan.clone(), |key, value| {
+        seen.push((key.to_vec().into(), value.to_vec().into()));
+    }))
+    .unwrap();
+    assert_eq!(seen, expected.rows);
+    assert_eq!(next.is_some(), expected.more);
+    if let Some(next) = next {
+        scan.from = seen
+            .last()
+            .map_or_else(Vec::new, |(key, _)| [key, &[0][..]].concat());
+        let behind = wait(snapshot.scan(scan.clone())).unwrap();
+        scan.from = next;
+        assert_eq!(wait(snapshot.scan(scan)).unwrap(), behind);
     }
 }

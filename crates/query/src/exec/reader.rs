@@ -177,7 +177,7 @@ impl<'w> Reader<'w> {
             candidates.push(Candidate {
                 ordinal: item.header().ordinal,
                 key,
-                place,
+                place: place.to_vec(),
                 value: None,
                 tied: false,
                 item: Some(item),

@@ -10,10 +10,7 @@ use crate::cursors::Room;
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::ID;
 use crate::documents::language::Match;
-use crate::documents::{Look, Needed, Row, Walk, Work};
-
-/// Documents looked at in one step when most may not match.
-const STEP_ROWS: usize = 256;
+use crate::documents::{Look, Needed, Row, STEP_ROWS_OF_ALL, Walk, Work};
 
 /// Code of a cursor whose collection has gone.
 const QUERY_PLAN_KILLED: i32 = 175;
@@ -138,8 +135,8 @@ impl Query {
             // No more are read than are asked for; if many do not match, ever more at once.
             let room_left = u64::try_from(room.left()).unwrap_or(u64::MAX);
             let wanted = self.left.min(room_left).saturating_add(self.skip);
-            let wanted = usize::try_from(wanted).unwrap_or(STEP_ROWS);
-            step = wanted.max(step).min(STEP_ROWS);
+            let wanted = usize::try_from(wanted).unwrap_or(STEP_ROWS_OF_ALL);
+            step = wanted.max(step).min(STEP_ROWS_OF_ALL);
             for row in self.walk.next(look, step).await? {
                 loaded.loaded_bytes += row.body.len();
                 if self.left == 0 {

@@ -3,25 +3,20 @@
 use lapsedb_store::Collection;
 use lapsedb_value::{Object, Value};
 
-use crate::charge::{self, QueryWork};
-use crate::cursors::{
-    self, Batch, Feed, Held, HeldDocument, Keep, KeyOf, Query, Room, Shows, Tail, Tally,
-};
+use crate::cursors::{self, Batch, Feed, Held, Keep, KeyOf, Query, Room, Shows, Tail, Tally};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::kept::cap_of;
-use crate::documents::language::{Language, Match, Sort, Terms};
+use crate::documents::language::{Language, Sort, Terms};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
 use crate::documents::plan::{Access, Question, plan};
 use crate::documents::search;
+use crate::documents::sorted::sorted;
 use crate::documents::views;
-use crate::documents::walk::{Row, Source, Walk};
+use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
-
-/// Documents looked at between two looks at the clock.
-const STEP_ROWS: usize = 256;
 
 /// What to read.
 #[derive(Clone, Debug, Default)]
@@ -181,81 +176,4 @@ fn check_tail(find: &Find, collection: &Collection) -> Result<()> {
         () => return Ok(()),
     };
     Err(Fault::new(code::BAD_VALUE, message))
-}
-
-/// Bytes of documents that are put in order in memory at most.
-pub(crate) const SORT_BYTES_MAX: usize = 100 * 1024 * 1024;
-/// Documents that are found before those too many are dropped for the first time.
-const SORT_ROWS_MIN: usize = 1024;
-
-/// A document that was found, and what it is ordered by.
-struct Found {
-    key: Vec<Value>,
-    row: Row,
-    position: Match,
-}
-
-/// All that a query finds, in order; with a limit, only so many are held.
-pub(crate) async fn sorted(
-    work: &Work,
-    look: &Look<'_>,
-    query: &mut Query,
-    sort: &Sort,
-) -> Result<Vec<HeldDocument>> {
-    let needed = Needed::by(&query.filter).and_by(sort);
-    let mut found: Vec<Found> = Vec::new();
-    let (mut bytes, mut loaded) = (0, QueryWork::default());
-    let skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
-    let limit = usize::try_from(query.left).unwrap_or(usize::MAX);
-    let enough = skip.saturating_add(limit);
-    while !query.walk.ended() {
-        work.in_time()?;
-        for row in query.walk.next(look, STEP_ROWS).await? {
-            loaded.loaded_bytes += row.body.len();
-            query.tally.documents += 1;
-            query.tally.keys += row.passed;
-            let document = needed.read(&row.body)?;
-            let Some(position) = query.filter.match_with_position(&document)? else {
-                continue;
-            };
-            query.tally.matched += 1;
-            bytes += row.body.len();
-            let key = sort.key_beside(&document, position.score, position.distance)?;
-            found.push(Found { key, row, position });
-        }
-        // Only the first ones are ever given, so the others go as soon as they are many.
-        if found.len() >= enough.saturating_mul(2).max(SORT_ROWS_MIN) {
-            put_in_order(&mut found, sort, enough);
-            bytes = found.iter().map(|found| found.row.body.len()).sum();
-        }
-        if bytes > SORT_BYTES_MAX {
-            return Err(Fault::new(
-                code::MEMORY_LIMIT,
-                format!("Sort exceeded memory limit of {SORT_BYTES_MAX} bytes"),
-            ));
-        }
-    }
-    look.spend(&work.ctx, charge::query(loaded));
-    put_in_order(&mut found, sort, enough);
-    let mut held = Vec::with_capacity(found.len().saturating_sub(skip));
-    for Found { key, row, position } in found.into_iter().skip(skip) {
-        let body = match (&query.projection, query.shows.is_plain()) {
-            (None, true) => row.body.clone(),
-            _ => {
-                let terms = (position, Some(key.as_slice()));
-                query.present(look, &row, row.document()?, terms)?
-            }
-        };
-        held.push(HeldDocument {
-            body,
-            origin: Some((row.key, row.ordinal)),
-        });
-    }
-    Ok(held)
-}
-
-/// Puts what was found in order, ties as they came, and drops what is behind the first `wanted`.
-fn put_in_order(found: &mut Vec<Found>, sort: &Sort, wanted: usize) {
-    found.sort_by(|a, b| sort.compare_keys(&a.key, &b.key));
-    found.truncate(wanted);
 }

@@ -38,6 +38,7 @@ pub(crate) mod rules;
 mod scan;
 mod search;
 pub mod shell;
+mod sorted;
 mod state;
 mod stats;
 mod ttl_monitor;
@@ -87,7 +88,7 @@ pub(crate) use look::Look;
 pub(crate) use needed::Needed;
 pub(crate) use partial::partial_filters;
 pub(crate) use unfinished::Unfinished;
-pub(crate) use walk::{Row, Walk};
+pub(crate) use walk::{Row, STEP_ROWS_OF_ALL, Walk};
 pub(crate) use writing::Writing;
 
 /// Bytes of a document at most.

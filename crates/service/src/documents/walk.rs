@@ -19,6 +19,8 @@ use crate::sessions::{Change, Overlay};
 
 /// Documents read in one step.
 const STEP_ROWS: usize = 256;
+/// The same where all are read in the order of their creation: many at once cost less each.
+pub(crate) const STEP_ROWS_OF_ALL: usize = 4096;
 /// Bytes read in one step.
 const STEP_BYTES: usize = 4 << 20;
 
@@ -50,11 +52,23 @@ pub(crate) struct Row {
 /// Where a way goes on that begins with a document.
 #[derive(Clone, Debug)]
 enum Place {
-    Key(Vec<u8>),
+    Key(Bytes),
     At(usize),
 }
 
 impl Row {
+    /// One that was come by on a way that nobody goes on from.
+    pub(crate) fn passed(key: ItemKey, ordinal: u64, body: &[u8]) -> Row {
+        Row {
+            key,
+            ordinal,
+            body: Bytes::copy_from_slice(body),
+            entry: None,
+            passed: 0,
+            place: Place::At(0),
+        }
+    }
+
     /// The document.
     pub(crate) fn document(&self) -> Result<Object> {
         Ok(bson::read_document(&self.body)?)
@@ -86,6 +100,11 @@ impl Walk {
         }
     }
 
+    /// Whether it leads to all documents of the collection.
+    pub(crate) const fn is_everything(&self) -> bool {
+        matches!(self.source, Source::Everything)
+    }
+
     /// Whether there is nothing more.
     pub(crate) const fn ended(&self) -> bool {
         self.ended
@@ -110,7 +129,7 @@ impl Walk {
         self.ended = false;
         match &row.place {
             Place::Key(key) => {
-                self.resume = Some(key.clone());
+                self.resume = Some(key.to_vec());
                 self.stored_ended = false;
             }
             Place::At(at) => match &mut self.source {
@@ -126,6 +145,7 @@ impl Walk {
             self.ended = true;
             return Ok(Vec::new());
         };
+        let of_all = rows_max.clamp(1, STEP_ROWS_OF_ALL);
         let rows_max = rows_max.clamp(1, STEP_ROWS);
         if matches!(self.source, Source::Scan(_)) {
             return self.by_entries(look, collection, rows_max).await;
@@ -133,7 +153,7 @@ impl Walk {
         match &self.source {
             Source::Scan(_) => Ok(Vec::new()),
             Source::Everything if self.stored_ended => Ok(self.fresh(look, collection, rows_max)),
-            Source::Everything => self.stored(look, collection, rows_max).await,
+            Source::Everything => self.stored(look, collection, of_all).await,
             Source::Ids(ids) => {
                 let ids = ids.get(self.at..).unwrap_or_default();
                 let ids = ids.get(..rows_max).unwrap_or(ids).to_vec();
@@ -169,7 +189,7 @@ impl Walk {
         self.at = 0;
         self.resume = page.resume;
         if let Some(last) = page.places.last() {
-            self.behind = Some([last.as_slice(), &[0]].concat());
+            self.behind = Some([last, &[0][..]].concat());
         }
         let mut rows = Vec::with_capacity(page.items.len());
         for ((key, live), place) in page.items.into_iter().zip(page.places) {

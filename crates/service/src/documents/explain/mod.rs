@@ -7,10 +7,11 @@ use lapsedb_value::{Object, Value};
 
 use crate::cursors::Room;
 use crate::documents::fault::Result;
-use crate::documents::find::{Find, Planned, SORT_BYTES_MAX, sorted};
+use crate::documents::find::{Find, Planned};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::plan::Access;
+use crate::documents::sorted::{SORT_BYTES_MAX, sorted};
 use crate::documents::views;
 use crate::documents::work::Work;
 use stage::{Stage, Took, access, number, parsed, scan};

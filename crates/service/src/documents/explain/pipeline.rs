@@ -141,7 +141,7 @@ impl Leading {
                 .with("sortPattern", Value::Object(sort.clone()))
                 .with(
                     "memLimit",
-                    number(crate::documents::find::SORT_BYTES_MAX as u64),
+                    number(crate::documents::sorted::SORT_BYTES_MAX as u64),
                 );
             if let Some(limit) = self.limit {
                 ordered = ordered.with("limitAmount", number(limit.saturating_add(self.skip)));
