@@ -311,17 +311,21 @@ impl<'a> Txn<'a> {
         bson::write_document(&document, &mut body);
         let ttl = ItemTtl::of_document(&document);
         self.show_in_time(ttl);
-        let over = match &self.slots[slot].after {
-            After::Put { ttl, shape, .. } => !self.lives(*ttl, shape),
-            After::Same | After::Gone => false,
+        let ended = match &self.slots[slot].after {
+            After::Put { ttl, shape, .. } => {
+                let mark = self.mark(*ttl, shape);
+                (!self.lens.is_live(&mark)).then_some(mark)
+            }
+            After::Same | After::Gone => None,
         };
+        let over = ended.is_some();
         self.leave_taken(slot);
         if self.lives(ttl, &shape) {
             for claim in &shape.unique {
                 self.taken.insert(claim.key.clone(), slot);
             }
         }
-        let slot = self.changed(slot);
+        let slot = self.changed(slot, ended);
         let fresh = match &slot.after {
             After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
             After::Put { fresh, .. } => *fresh || over,
@@ -364,7 +368,7 @@ impl<'a> Txn<'a> {
     ) -> Result<()> {
         let slot = self.slot(key, partition).await?;
         self.leave_taken(slot);
-        let slot = self.changed(slot);
+        let slot = self.changed(slot, None);
         slot.after = After::Gone;
         slot.note = note.to_vec();
         Ok(())
@@ -380,7 +384,7 @@ impl<'a> Txn<'a> {
         match (&self.slots[slot].before, &self.slots[slot].after) {
             (Some(before), After::Same) if !before.live => {
                 let charged = before.header.charged;
-                self.changed(slot).after = After::Gone;
+                self.changed(slot, None).after = After::Gone;
                 Ok(Some(charged))
             }
             _ => Ok(None),
@@ -473,22 +477,26 @@ impl<'a> Txn<'a> {
 
     /// Whether a record that this transaction writes is alive when it is written.
     fn lives(&self, ttl: ItemTtl, shape: &Shape) -> bool {
-        let mark = Mark {
-            dates: shape.dates.clone(),
-            ..Mark::undated(ttl, self.lens.now.secs())
-        };
-        self.lens.is_live(&mark)
+        self.lens.is_live(&self.mark(ttl, shape))
     }
 
-    /// A slot that is being changed; its first change gives it its place among them, or each one does.
-    fn changed(&mut self, slot: usize) -> &mut Slot {
+    fn mark(&self, ttl: ItemTtl, shape: &Shape) -> Mark {
+        Mark {
+            dates: shape.dates.clone(),
+            ..Mark::undated(ttl, self.lens.now.secs())
+        }
+    }
+
+    /// A slot that is being changed; its first change gives it its place among them, or each one does. What this transaction
+    /// has written there before, dead as it was, is told by itself.
+    fn changed(&mut self, slot: usize, ended: Option<Mark>) -> &mut Slot {
         let slot = &mut self.slots[slot];
         let first = matches!(slot.after, After::Same);
-        if !first && !self.stepwise {
+        if !first && !self.stepwise && ended.is_none() {
             return slot;
         }
         if !first {
-            slot.past.push(Past::of(slot));
+            slot.past.push(Past::of(slot, ended));
         }
         slot.order = self.changes;
         self.changes += 1;
@@ -661,6 +669,7 @@ impl<'a> Txn<'a> {
                 after: new.as_ref().map(|(record, _)| record.template()),
                 fresh: another,
                 note,
+                ended: None,
             });
             let change = Change {
                 key: &key,

@@ -279,6 +279,50 @@ async fn an_index_that_begins_to_end_documents_is_built_for_it() {
     .await;
 }
 
+/// The kinds of all events since a place in the log.
+async fn told(bench: &Bench, begun: u64) -> Vec<EventKind> {
+    let (store, cid) = (bench.store(), bench.look().await.1.cid);
+    store.tell_expiries(cid, u64::MAX).await.unwrap();
+    let view = store.view().await.unwrap();
+    let collection = view.catalog().collection_numbered(cid).unwrap();
+    assert!(!view.expiries_due(collection).await.unwrap());
+    let source = Source::Items(collection, &ItemRange::Everything);
+    let limits = ChangeLimits {
+        items_max: 100,
+        bytes_max: usize::MAX,
+        entries_max: u64::MAX,
+    };
+    let begun = EventPlace::end_of(begun);
+    match view.events(&[source], begun, limits).await.unwrap() {
+        Events::Page(page) => page.events.iter().map(|event| event.kind).collect(),
+        Events::Forgotten => panic!("it is kept"),
+    }
+}
+
+#[tokio::test]
+async fn what_is_written_dead_and_written_again_is_told_twice() {
+    use EventKind::{Create, Expire, Replace};
+    everywhere(async |bench: &mut Bench| {
+        bench.create(date_index("d", "date", 0)).await;
+        let cid = bench.look().await.1.cid;
+        bench.store().keep_versions(cid).await.unwrap();
+        let (now, begun) = (bench.now(), bench.store().view().await.unwrap().lsn());
+        let dead = || dated(1, now - 60_000);
+        bench.put_all(vec![dead(), dead()]).await;
+        assert_eq!(told(bench, begun).await, [Create, Expire, Create, Expire]);
+        bench.put_all(vec![dead(), dated(1, now + 60_000)]).await;
+        let wanted = [Create, Expire, Create, Expire, Create, Expire, Create];
+        assert_eq!(told(bench, begun).await, wanted);
+        bench.put_all(vec![dead(), dated(1, now + 70_000)]).await;
+        assert_eq!(
+            told(bench, begun).await.get(7..).unwrap(),
+            [Replace, Expire, Create]
+        );
+        assert_eq!(bench.ids().await, [1]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_a_date_has_ended_is_told_once_to_who_follows() {
     everywhere(async |bench: &mut Bench| {
@@ -293,36 +337,21 @@ async fn what_a_date_has_ended_is_told_once_to_who_follows() {
         // A date of the past ends a document as it is written; it is told all the same.
         bench.put(dated(3, now - 60_000)).await.unwrap();
         bench.restart().await;
-        let told = async |bench: &Bench| {
-            let store = bench.store();
-            store.tell_expiries(cid, u64::MAX).await.unwrap();
-            let view = store.view().await.unwrap();
-            let collection = view.catalog().collection_numbered(cid).unwrap();
-            assert!(!view.expiries_due(collection).await.unwrap());
-            let source = Source::Items(collection, &ItemRange::Everything);
-            let limits = ChangeLimits {
-                items_max: 100,
-                bytes_max: usize::MAX,
-                entries_max: u64::MAX,
-            };
-            let begun = EventPlace::end_of(begun);
-            match view.events(&[source], begun, limits).await.unwrap() {
-                Events::Page(page) => page
-                    .events
-                    .iter()
-                    .map(|event| event.kind)
-                    .collect::<Vec<_>>(),
-                Events::Forgotten => panic!("it is kept"),
-            }
-        };
         use EventKind::{Create, Expire};
-        assert_eq!(told(bench).await, [Create, Create, Create, Expire, Expire]);
+        assert_eq!(
+            told(bench, begun).await,
+            [Create, Create, Create, Expire, Expire]
+        );
         bench.purge().await;
-        assert_eq!(told(bench).await.len(), 5, "once");
+        assert_eq!(told(bench, begun).await.len(), 5, "once");
         bench.advance(60_000);
         bench.put(dated(2, now + 600_000)).await.unwrap();
         let wanted = [Create, Create, Create, Expire, Expire, Expire, Create];
-        assert_eq!(told(bench).await, wanted, "before its id is used again");
+        assert_eq!(
+            told(bench, begun).await,
+            wanted,
+            "before its id is used again"
+        );
     })
     .await;
 }

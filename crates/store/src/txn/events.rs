@@ -1,7 +1,7 @@
 //! The version events of a transaction: what it does to each record, told in the same batch.
 
 use lapsedb_kv::{Batch, Space, Template};
-use lapsedb_record::{Dates, ItemTtl};
+use lapsedb_record::{Dates, ItemTtl, Mark};
 
 use super::{After, Before, Record, Slot};
 use crate::catalog::Collection;
@@ -45,6 +45,8 @@ pub(super) struct Step {
     pub(super) fresh: bool,
     /// What readers are told of it.
     pub(super) note: Vec<u8>,
+    /// The mark of a new record that was dead as it was written, if another one of this transaction came in its place.
+    pub(super) ended: Option<Mark>,
 }
 
 /// A change that was followed by another one of the same record.
@@ -53,6 +55,8 @@ pub(super) struct Past {
     note: Vec<u8>,
     /// What the record was then; none if it was gone.
     was: Option<Was>,
+    /// Its mark, if it was dead as it was written.
+    ended: Option<Mark>,
 }
 
 struct Was {
@@ -64,7 +68,7 @@ struct Was {
 }
 
 impl Past {
-    pub(super) fn of(slot: &Slot) -> Past {
+    pub(super) fn of(slot: &Slot, ended: Option<Mark>) -> Past {
         let was = match &slot.after {
             After::Put {
                 ttl,
@@ -86,6 +90,7 @@ impl Past {
             order: slot.order,
             note: slot.note.clone(),
             was,
+            ended,
         }
     }
 
@@ -104,6 +109,7 @@ impl Past {
             after,
             fresh,
             note: self.note,
+            ended: self.ended,
         }
     }
 }
@@ -122,20 +128,22 @@ impl Pending {
         if let Some(dead) = change.before.filter(|before| !before.live)
             && self.is_untold(view, collection, batch, dead).await?
         {
-            let mark = dead.header.mark();
-            let event = NewEvent {
-                kind: EventKind::Expire,
-                happened: moment(&collection.history.eras, &view.lens(collection), &mark),
-                note: &[],
-                key,
-                current: None,
-                previous: Some(Template::from(dead.stored.as_version())),
-            };
-            self.events.push((first, event.value()));
+            let version = Template::from(dead.stored.as_version());
+            let event = end(view, collection, key, &dead.header.mark(), version);
+            self.events.push((first, event));
         }
         let alive = change.before.filter(|before| before.live);
         let mut previous = alive.map(|before| Template::from(before.stored.as_version()));
+        let mut ended = None;
         for (at, step) in change.steps.into_iter().enumerate() {
+            let mut old = std::mem::replace(&mut previous, step.after.clone());
+            // What was dead as it was written is over before something else comes in its place.
+            if let Some(mark) = std::mem::replace(&mut ended, step.ended)
+                && let Some(version) = old.take()
+            {
+                let event = end(view, collection, key, &mark, version);
+                self.events.push((step.order, event));
+            }
             let mut tell = |kind, current, previous| {
                 let event = NewEvent {
                     kind,
@@ -147,7 +155,6 @@ impl Pending {
                 };
                 self.events.push((step.order, event.value()));
             };
-            let old = std::mem::replace(&mut previous, step.after.clone());
             // Whatever it is to what was there before, it is the same item as a step ago.
             let same = at > 0 || !step.fresh;
             match step.after {
@@ -194,6 +201,25 @@ impl Pending {
         let told = |(order, value)| Told { order, cid, value };
         self.events.into_iter().map(told).collect()
     }
+}
+
+/// The event of a record that has ended by itself.
+fn end(
+    view: &View,
+    collection: &Collection,
+    key: &ItemKey,
+    mark: &Mark,
+    version: Template,
+) -> Template {
+    let event = NewEvent {
+        kind: EventKind::Expire,
+        happened: moment(&collection.history.eras, &view.lens(collection), mark),
+        note: &[],
+        key,
+        current: None,
+        previous: Some(version),
+    };
+    event.value()
 }
 
 /// Puts the events of a commit into its batch, in the order of their changes. Each has a place that no other event of the

@@ -175,6 +175,19 @@ impl Bench {
         Ok(())
     }
 
+    /// Writes documents one after the other in one transaction.
+    pub async fn put_all(&self, documents: Vec<Object>) {
+        let (view, collection) = self.look().await;
+        let mut txn = Txn::new(&view, &collection);
+        for document in documents {
+            let id = document.get("_id").and_then(Value::as_i64).unwrap();
+            let (key, partition) = Self::key(&collection, i32::try_from(id).unwrap());
+            let written = txn.put(&key, &partition, Arc::new(document)).await;
+            written.unwrap().unwrap();
+        }
+        txn.commit(self.store()).await.unwrap();
+    }
+
     pub async fn delete(&self, id: i32) {
         let (view, collection) = self.look().await;
         let (key, partition) = Self::key(&collection, id);
