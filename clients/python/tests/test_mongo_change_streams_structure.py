@@ -209,3 +209,57 @@ def test_indexes_are_made_together_or_not_at_all(db):
     db.c.delete_one({})
     db.c.create_indexes(indexes)
     assert list(db.c.index_information()) == ["_id_", "y_1", "x_1", "z_1"]
+
+
+SPLIT = [{"$changeStreamSplitLargeEvent": {}}]
+MANY = 10 * 1024 * 1024
+
+
+def test_events_too_large_for_a_document_are_told_in_parts(db):
+    db.create_collection("c", changeStreamPreAndPostImages={"enabled": True})
+    db.c.insert_one({"_id": 1, "x": "q" * MANY})
+    images = {"full_document": "required", "full_document_before_change": "required"}
+    with watch(db.c) as stream:
+        begin = stream.resume_token
+        db.c.update_one({"_id": 1}, {"$set": {"x": "z" * MANY}})
+        db.c.insert_one({"_id": 2})
+        # Without its images the event is small enough, and stays whole.
+        (whole, _) = told(stream)
+    with watch(db.c, SPLIT, resume_after=begin) as stream:
+        assert "splitEvent" not in stream.next()
+    with pytest.raises(OperationFailure) as caught:
+        with watch(db.c, resume_after=begin, **images) as stream:
+            stream.next()
+    assert caught.value.code == 10334
+    with watch(db.c, SPLIT, resume_after=begin, **images) as stream:
+        *parts, last = told(stream)
+    assert last["documentKey"] == {"_id": 2} and "splitEvent" not in last
+    assert [part["splitEvent"] for part in parts] == [{"fragment": n, "of": 3} for n in (1, 2, 3)]
+    event = {name: value for part in parts for name, value in part.items() if name not in ("_id", "splitEvent")}
+    assert len(event["fullDocumentBeforeChange"]["x"]) == len(event["fullDocument"]["x"]) == MANY
+    assert event["updateDescription"] == whole["updateDescription"] and event["documentKey"] == {"_id": 1}
+    for at, part in enumerate(parts):
+        with watch(db.c, SPLIT, resume_after=part["_id"], **images) as stream:
+            assert [event["_id"] for event in told(stream)] == [event["_id"] for event in [*parts, last][at + 1 :]]
+    # Who splits otherwise, or not at all, cannot go on within.
+    for pipeline, options in ((SPLIT, {}), ([], images), ([{"$project": {"fullDocument": 0}}, *SPLIT], images)):
+        with pytest.raises(OperationFailure) as caught:
+            with watch(db.c, pipeline, resume_after=parts[2]["_id"], **options) as stream:
+                stream.next()
+        assert caught.value.code == 280
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "code"),
+    [
+        (SPLIT, 20),
+        ([*STREAM, *SPLIT, *SPLIT], 7182802),
+        ([*STREAM, *SPLIT, {"$project": {"fullDocument": 0}}], 7182802),
+        ([*STREAM, {"$changeStreamSplitLargeEvent": {"a": 1}}], 7182800),
+    ],
+)
+def test_parts_are_asked_for_at_the_end_of_a_stream(db, pipeline, code):
+    db.create_collection("c")
+    with pytest.raises(OperationFailure) as caught:
+        db.command("aggregate", "c", pipeline=pipeline, cursor={})
+    assert caught.value.code == code

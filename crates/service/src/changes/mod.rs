@@ -6,6 +6,7 @@ mod last_words;
 pub(crate) mod note;
 mod open;
 mod options;
+pub(crate) mod split;
 mod stream;
 mod structure;
 mod token;

@@ -9,7 +9,7 @@ use crate::changes::follow::{Ahead, Lanes};
 use crate::changes::options::{self, Options, Start};
 use crate::changes::stream::Changes;
 use crate::changes::structure::{invalidate, structure};
-use crate::changes::{Scope, history_lost, token};
+use crate::changes::{Scope, history_lost, split, token};
 use crate::cursors::{self, Batch, Feed, Keep, Room};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::{Aggregate, FIRST_BATCH_DOCUMENTS, Look, Namespace, Work, views};
@@ -25,7 +25,7 @@ pub(crate) async fn open(
     work: &mut Work,
     namespace: &Namespace,
     asked: &Object,
-    pipeline: &Pipeline,
+    (pipeline, splits): (&Pipeline, bool),
     aggregate: &Aggregate,
 ) -> Result<Batch> {
     if work.in_transaction() {
@@ -44,8 +44,16 @@ pub(crate) async fn open(
     keep_all(work, namespace, options.scope).await?;
     let look = Look::fresh(work, namespace).await?;
     let (after, not_before) = begin(&look.view, namespace, &options).await?;
+    let within = match options.start {
+        Start::Within(place, given) => Some((place, given)),
+        Start::Now | Start::After(..) | Start::At(_) => None,
+    };
+    if within.is_some() && !splits {
+        return Err(split::no_such_part());
+    }
     let runner = Runner::new(pipeline);
     let mut stream = Changes::new(namespace.clone(), options, runner, after, not_before);
+    stream.split(splits, within);
     if let Start::After(place, false) = options.start {
         end_if_over(work, &look.view, namespace, (&options, place), &mut stream).await?;
     }
@@ -67,6 +75,14 @@ async fn begin(view: &View, namespace: &Namespace, options: &Options) -> Result<
         Start::Now => Ok((EventPlace::end_of(view.lsn()), 0)),
         Start::After(place, _) if place.lsn < floor => Err(history_lost()),
         Start::After(place, _) => Ok((place, 0)),
+        Start::Within(place, _) if place.lsn <= floor => Err(history_lost()),
+        Start::Within(place, _) => {
+            let before = match place.index.checked_sub(1) {
+                Some(index) => EventPlace { index, ..place },
+                None => EventPlace::end_of(place.lsn.saturating_sub(1)),
+            };
+            Ok((before, 0))
+        }
         Start::At(stamp) => {
             let second = Secs(stamp >> 32);
             if second < began || (second == began && stamp & 0xFFFF_FFFF < floor & 0xFFFF_FFFF) {

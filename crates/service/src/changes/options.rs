@@ -46,6 +46,8 @@ pub(crate) enum Start {
     Now,
     /// Behind an event, or behind the end of the stream at that event.
     After(EventPlace, bool),
+    /// Behind so many parts of an event.
+    Within(EventPlace, u16),
     /// With what happened at a time stamp or later.
     At(u64),
 }
@@ -156,7 +158,11 @@ fn start(asked: &Object) -> Result<Start> {
         let Value::Object(given) = given else {
             return Err(wrong_type(name, given, "object"));
         };
-        let (place, ended) = token::read(given)?;
+        let token = token::read(given)?;
+        if let Some(part) = token.part {
+            return Ok(Start::Within(token.place, part));
+        }
+        let (place, ended) = (token.place, token.ended);
         if ended && name == "resumeAfter" {
             return Err(Fault::new(
                 INVALID_RESUME_TOKEN,

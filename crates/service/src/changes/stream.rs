@@ -16,7 +16,7 @@ use crate::changes::open::keep_all;
 use crate::changes::options::{Full, Options};
 use crate::changes::structure::{invalidate, structure};
 use crate::changes::wait::{Ears, next_death};
-use crate::changes::{FATAL, Scope, history_lost, not_resumable, token};
+use crate::changes::{FATAL, Scope, history_lost, not_resumable, split, token};
 use crate::cursors::{Room, encoded};
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::ID;
@@ -49,6 +49,10 @@ pub(crate) struct Changes {
     /// Documents that did not fit into the last batch, with their places.
     ready: VecDeque<(Bytes, Object)>,
     token: Option<Object>,
+    /// Whether what is too large is told in parts.
+    splits: bool,
+    /// The event of which so many parts were told already.
+    within: Option<(EventPlace, u16)>,
     ended: bool,
 }
 
@@ -78,8 +82,16 @@ impl Changes {
             renewed: None,
             ready: VecDeque::new(),
             token: None,
+            splits: false,
+            within: None,
             ended: false,
         }
+    }
+
+    /// Says whether what is too large is told in parts, and which parts were told already.
+    pub(crate) const fn split(&mut self, splits: bool, within: Option<(EventPlace, u16)>) {
+        self.splits = splits;
+        self.within = within;
     }
 
     /// Where the stream may be resumed.
@@ -276,7 +288,40 @@ impl Changes {
                 return Err(altered(&token, &made));
             }
             let place = token.as_object().cloned().unwrap_or_default();
-            self.ready.push_back((encoded(&made), place));
+            self.take(&made, place)?;
+        }
+        match self.within {
+            // The event that was to be gone on within has been passed.
+            Some(_) => Err(split::no_such_part()),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes an event up, in parts if need be.
+    fn take(&mut self, made: &Object, token: Object) -> Result<()> {
+        let place = token::read(&token)?.place;
+        let parts = match self.splits {
+            true => split::parts(made, place, split::EVENT_BYTES_MAX)?,
+            false => Vec::new(),
+        };
+        let told = match self.within.take() {
+            Some((at, told)) if at != place || parts.len() < usize::from(told) => {
+                return Err(split::no_such_part());
+            }
+            Some((_, told)) => usize::from(told),
+            None => 0,
+        };
+        if parts.is_empty() {
+            let event = encoded(made);
+            if event.len() > split::EVENT_BYTES_MAX {
+                return Err(split::too_large(event.len()));
+            }
+            self.ready.push_back((event, token));
+        }
+        for part in parts.into_iter().skip(told) {
+            let token = part.get(ID).and_then(Value::as_object).cloned();
+            let token = token.unwrap_or_default();
+            self.ready.push_back((encoded(&part), token));
         }
         Ok(())
     }

@@ -17,6 +17,19 @@ const ENDED: &str = "FF";
 const GOING: &str = "82";
 /// How long the text is.
 const DIGITS: usize = 22;
+/// How long it is where it is of a part of an event.
+const PART_DIGITS: usize = 26;
+
+/// What a token leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// The place of the event.
+    pub(crate) place: EventPlace,
+    /// Whether the stream had ended there.
+    pub(crate) ended: bool,
+    /// Which part of the event it is of, if that was split.
+    pub(crate) part: Option<u16>,
+}
 
 /// The token of a place.
 pub(crate) fn write(place: EventPlace, ended: bool) -> Object {
@@ -29,11 +42,21 @@ pub(crate) fn write(place: EventPlace, ended: bool) -> Object {
     token
 }
 
-/// The place of a token, and whether the stream had ended there.
+/// The token of a part of the event at a place.
+pub(crate) fn write_part(place: EventPlace, part: u16) -> Object {
+    let mut token = Object::with_capacity(1);
+    token.push(
+        "_data",
+        format!("{GOING}{:016X}{:04X}{part:04X}", place.lsn, place.index),
+    );
+    token
+}
+
+/// Where a token leads to.
 ///
 /// # Errors
 /// When it is none of ours.
-pub(crate) fn read(token: &Object) -> Result<(EventPlace, bool)> {
+pub(crate) fn read(token: &Object) -> Result<Token> {
     let bad = || {
         Fault::new(
             INVALID_RESUME_TOKEN,
@@ -62,7 +85,7 @@ pub(crate) fn read(token: &Object) -> Result<(EventPlace, bool)> {
         let digits = data.get(range).ok_or_else(bad)?;
         u64::from_str_radix(digits, 16).map_err(|_| bad())
     };
-    if data.len() != DIGITS {
+    if data.len() != DIGITS && data.len() != PART_DIGITS {
         return Err(bad());
     }
     let ended = match data.get(..2) {
@@ -74,7 +97,14 @@ pub(crate) fn read(token: &Object) -> Result<(EventPlace, bool)> {
         lsn: number(2..18)?,
         index: u16::try_from(number(18..22)?).map_err(|_| bad())?,
     };
-    Ok((place, ended))
+    let part = match data.len() {
+        PART_DIGITS => Some(u16::try_from(number(22..26)?).map_err(|_| bad())?),
+        _ => None,
+    };
+    if part.is_some() && ended {
+        return Err(bad());
+    }
+    Ok(Token { place, ended, part })
 }
 
 #[cfg(test)]
@@ -93,8 +123,12 @@ mod tests {
             EventPlace { lsn: 77, index: 3 },
         ] {
             for ended in [false, true] {
-                assert_eq!(read(&write(place, ended)).unwrap(), (place, ended));
+                let part = None;
+                let token = Token { place, ended, part };
+                assert_eq!(read(&write(place, ended)).unwrap(), token);
             }
+            let read = read(&write_part(place, 3)).unwrap();
+            assert_eq!((read.place, read.ended, read.part), (place, false, Some(3)));
         }
     }
 

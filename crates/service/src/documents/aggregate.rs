@@ -69,13 +69,17 @@ pub(crate) async fn run(
 ) -> Result<Batch> {
     let mut language = aggregate.terms.language(work, namespace).await?;
     language.options.texts = texts(work, namespace, &aggregate.pipeline).await?;
-    let mut pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
+    let stages = crate::changes::split::take(&aggregate.pipeline)?;
+    let splits = stages.is_some();
+    let stages = stages.unwrap_or(&aggregate.pipeline);
+    let mut pipeline = Pipeline::parse(stages, &language.options)?;
     find_places(work, namespace, &mut pipeline).await?;
     if work.in_transaction() {
         allowed(&pipeline)?;
     }
     if let Some(Own::ChangeStream(options)) = pipeline.source() {
-        return crate::changes::open(work, namespace, options, &pipeline, aggregate).await;
+        let pipeline = (&pipeline, splits);
+        return crate::changes::open(work, namespace, options, pipeline, aggregate).await;
     }
     check_views(work, namespace, &pipeline, &language).await?;
     if pipeline.out().is_some() || pipeline.merge().is_some() {
