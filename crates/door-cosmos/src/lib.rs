@@ -32,6 +32,7 @@ use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who};
 pub use answer::Answer;
 use auth::{Caller, KeyRole, Keys, Signed};
 pub use call::Scheme;
+pub use error::status;
 
 use crate::call::Call;
 

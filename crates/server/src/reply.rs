@@ -76,25 +76,11 @@ pub fn failure(failure: &Error) -> Reply {
     error(status, &failure.message)
 }
 
+/// The status of a kind: that of the NoSQL door, but for what only that door calls otherwise.
 fn status(kind: &Kind) -> StatusCode {
     match kind {
-        Kind::BadRequest
-        | Kind::PartitionKeyMismatch
-        | Kind::CollectionChanged
-        | Kind::BadQuery { .. } => StatusCode::BAD_REQUEST,
-        Kind::Unauthorized => StatusCode::UNAUTHORIZED,
-        Kind::Forbidden => StatusCode::FORBIDDEN,
-        Kind::NotFound | Kind::OwnerNotFound => StatusCode::NOT_FOUND,
-        Kind::Conflict => StatusCode::CONFLICT,
-        Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
-        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Kind::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Kind::RangeGone => StatusCode::GONE,
-        Kind::FailedDependency => StatusCode::FAILED_DEPENDENCY,
-        Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Kind::NotImplemented => StatusCode::NOT_IMPLEMENTED,
-        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        Kind::RetryWith | Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::TimedOut => StatusCode::REQUEST_TIMEOUT,
+        Kind::RetryWith => StatusCode::SERVICE_UNAVAILABLE,
+        kind => lapsedb_door_cosmos::status(kind),
     }
 }

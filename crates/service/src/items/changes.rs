@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use lapsedb_record::{Live, Secs};
-use lapsedb_store::{ChangeLimits, ChangesAfter, ItemKey};
+use lapsedb_store::{ChangeLimits, ChangesAfter, ItemKey, ItemRange};
 
 use crate::charge;
 use crate::ctx::{Ctx, Scope};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::items::feed::Selection;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 
-/// Entries of the log read in one step; between steps other requests get their turn.
+/// Entries of the log, or events, read in one step; between steps other requests get their turn.
 const STEP_ENTRIES: u64 = 1024;
 
 /// Where a reader begins.
@@ -60,22 +60,9 @@ pub async fn changes(
     intended: Option<&str>,
     request: &Request,
 ) -> Result<ChangesPage> {
-    let scope = ctx.scope(address.0, address.1).await?;
-    scope.expect_rid(intended)?;
-    let selection = &request.selection;
-    ctx.who
-        .may_read_items(&scope.collection, selection.partition.as_ref())?;
+    let asked = (&request.selection, request.items_max);
+    let (scope, range, limits) = open(ctx, address, intended, asked).await?;
     let throughputs = ctx.service().throughputs();
-    throughputs.admit(&scope.view, &scope.collection)?;
-    let range = selection.range(&scope.collection)?;
-    let limits = ChangeLimits {
-        items_max: request
-            .items_max
-            .unwrap_or(PAGE_ITEMS_DEFAULT)
-            .clamp(1, PAGE_ITEMS_MAX),
-        bytes_max: PAGE_BYTES_MAX,
-        entries_max: STEP_ENTRIES,
-    };
     let mut after = begin(&scope, request).await?;
     let (mut by_key, mut tried) = (false, false);
     let items = loop {
@@ -110,6 +97,30 @@ pub async fn changes(
         next: after.lsn,
         charge,
     })
+}
+
+/// Where a reader of changes reads, and how much of it in one step.
+pub(crate) async fn open(
+    ctx: &Ctx,
+    address: (&str, &str),
+    intended: Option<&str>,
+    (selection, items_max): (&Selection, Option<usize>),
+) -> Result<(Scope, ItemRange, ChangeLimits)> {
+    let scope = ctx.scope(address.0, address.1).await?;
+    scope.expect_rid(intended)?;
+    let partition = selection.partition.as_ref();
+    ctx.who.may_read_items(&scope.collection, partition)?;
+    let throughputs = ctx.service().throughputs();
+    throughputs.admit(&scope.view, &scope.collection)?;
+    let range = selection.range(&scope.collection)?;
+    let limits = ChangeLimits {
+        items_max: items_max
+            .unwrap_or(PAGE_ITEMS_DEFAULT)
+            .clamp(1, PAGE_ITEMS_MAX),
+        bytes_max: PAGE_BYTES_MAX,
+        entries_max: STEP_ENTRIES,
+    };
+    Ok((scope, range, limits))
 }
 
 /// The place in the log where a request begins.

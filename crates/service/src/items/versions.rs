@@ -5,12 +5,9 @@ use lapsedb_store::{ChangeLimits, Event, EventPlace, Events, ItemRange, Source};
 use crate::charge;
 use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Result};
-use crate::items::changes::beyond_the_log;
+use crate::items::changes::{beyond_the_log, open};
 use crate::items::feed::Selection;
-use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 
-/// Events read in one step; between steps other requests get their turn.
-const STEP_ENTRIES: u64 = 1024;
 /// Expiries told before another look is taken.
 const STEP_EXPIRIES: u64 = 1024;
 
@@ -60,22 +57,9 @@ pub async fn versions(
     intended: Option<&str>,
     request: &Request,
 ) -> Result<VersionsPage> {
-    let scope = ctx.scope(address.0, address.1).await?;
-    scope.expect_rid(intended)?;
-    let selection = &request.selection;
-    ctx.who
-        .may_read_items(&scope.collection, selection.partition.as_ref())?;
+    let asked = (&request.selection, request.items_max);
+    let (scope, range, limits) = open(ctx, address, intended, asked).await?;
     let throughputs = ctx.service().throughputs();
-    throughputs.admit(&scope.view, &scope.collection)?;
-    let range = selection.range(&scope.collection)?;
-    let limits = ChangeLimits {
-        items_max: request
-            .items_max
-            .unwrap_or(PAGE_ITEMS_DEFAULT)
-            .clamp(1, PAGE_ITEMS_MAX),
-        bytes_max: PAGE_BYTES_MAX,
-        entries_max: STEP_ENTRIES,
-    };
     let found = match request.start {
         Start::Now => begin(ctx, scope, address, intended).await?,
         Start::After(lsn) => follow(ctx, scope, address, intended, &range, lsn, limits).await?,

@@ -2,7 +2,7 @@
 
 use crate::ctx::Ctx;
 use crate::documents::fault::Result;
-use crate::sessions::begin::{aborted, committed, not_in_progress, outside, too_old};
+use crate::sessions::begin::{aborted, committed, not_in_progress, to_end};
 use crate::sessions::{Asked, State};
 
 /// Gives the session's transaction up: nothing of it remains.
@@ -10,17 +10,7 @@ use crate::sessions::{Asked, State};
 /// # Errors
 /// When it is not there, was given up already, or is committed.
 pub async fn abort(ctx: &Ctx, asked: &Asked) -> Result<()> {
-    let (Some(id), Some(number)) = (&asked.session, asked.number) else {
-        return Err(outside("abortTransaction"));
-    };
-    let now = ctx.service().clock().now();
-    let sessions = &ctx.service().documents_state().sessions;
-    let mut session = sessions.session(id, now)?.lock_owned().await;
-    session.end_if_over(now, sessions.lifetime_ms());
-    session.recall(ctx, id).await?;
-    if number < session.number {
-        return Err(too_old(number, session.number));
-    }
+    let (_, number, mut session) = to_end(ctx, asked, "abortTransaction").await?;
     let newest = session.number;
     let Some(transaction) = session.transaction.as_mut().filter(|_| newest == number) else {
         return Err(not_in_progress(number, newest));

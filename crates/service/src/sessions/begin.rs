@@ -1,6 +1,7 @@
 //! Puts a command into its session.
 
 use lapsedb_value::Value;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::ctx::Ctx;
 use crate::documents::Work;
@@ -165,8 +166,28 @@ pub(crate) fn too_old(number: i64, newest: i64) -> Fault {
     )
 }
 
+/// The session whose transaction a command ends, and which one it means.
+pub(crate) async fn to_end<'a>(
+    ctx: &Ctx,
+    asked: &'a Asked,
+    command: &str,
+) -> Result<(&'a SessionId, i64, OwnedMutexGuard<Session>)> {
+    let (Some(id), Some(number)) = (&asked.session, asked.number) else {
+        return Err(outside(command));
+    };
+    let now = ctx.service().clock().now();
+    let sessions = &ctx.service().documents_state().sessions;
+    let mut session = sessions.session(id, now)?.lock_owned().await;
+    session.end_if_over(now, sessions.lifetime_ms());
+    session.recall(ctx, id).await?;
+    if number < session.number {
+        return Err(too_old(number, session.number));
+    }
+    Ok((id, number, session))
+}
+
 /// The answer to an end of a transaction that is in none.
-pub(crate) fn outside(command: &str) -> Fault {
+fn outside(command: &str) -> Fault {
     Fault::new(
         code::COMMAND_FAILED,
         format!("{command} must be run within a transaction"),

@@ -11,7 +11,7 @@ use crate::documents::look::find_collection;
 use crate::documents::make::{Planned, plan_made};
 use crate::documents::writing::Tries;
 use crate::documents::{Namespace, Writing};
-use crate::sessions::begin::{aborted, no_such, not_in_progress, outside, too_old};
+use crate::sessions::begin::{aborted, no_such, not_in_progress, to_end};
 use crate::sessions::retry::commit_note;
 use crate::sessions::{Asked, Overlay, State, Transaction, write_conflict};
 
@@ -20,17 +20,7 @@ use crate::sessions::{Asked, Overlay, State, Transaction, write_conflict};
 /// # Errors
 /// When it is not there or was given up, or another has changed what it relied on.
 pub async fn commit(ctx: &Ctx, asked: &Asked) -> Result<()> {
-    let (Some(id), Some(number)) = (&asked.session, asked.number) else {
-        return Err(outside("commitTransaction"));
-    };
-    let now = ctx.service().clock().now();
-    let sessions = &ctx.service().documents_state().sessions;
-    let mut session = sessions.session(id, now)?.lock_owned().await;
-    session.end_if_over(now, sessions.lifetime_ms());
-    session.recall(ctx, id).await?;
-    if number < session.number {
-        return Err(too_old(number, session.number));
-    }
+    let (id, number, mut session) = to_end(ctx, asked, "commitTransaction").await?;
     let newest = session.number;
     let Some(transaction) = session.transaction.as_mut().filter(|_| newest == number) else {
         return Err(not_in_progress(number, newest));
