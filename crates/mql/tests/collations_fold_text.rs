@@ -101,3 +101,36 @@ fn unknown_locales_and_options_are_refused() {
         "{shown}"
     );
 }
+
+#[test]
+fn expressions_compare_by_it() {
+    let options = |spec: &str| Options {
+        collation: Some(Arc::new(collation(spec))),
+        ..Options::default()
+    };
+    let fits = |options: &Options, expression: &str| {
+        let filter = object(&format!(r#"{{"$expr":{expression}}}"#));
+        let filter = Filter::parse(&filter, options).expect(expression);
+        let document = object(r#"{"s":"Résumé","n":"a10","l":["x","B"],"o":{"k":"A"}}"#);
+        filter.matches(&document).expect(expression)
+    };
+    let (first, digits) = (
+        options(r#"{"locale":"en","strength":1}"#),
+        options(r#"{"locale":"en","numericOrdering":true}"#),
+    );
+    for expression in [
+        r#"{"$eq":["$s","resume"]}"#,
+        r#"{"$lt":["$s","Z"]}"#,
+        r#"{"$in":["b","$l"]}"#,
+        r#"{"$eq":["$o",{"k":"a"}]}"#,
+        r#"{"$setIsSubset":[["b"],"$l"]}"#,
+        r#"{"$setEquals":[["X","b"],"$l"]}"#,
+        r#"{"$eq":[{"$indexOfArray":["$l","b"]},1]}"#,
+        r#"{"$not":{"$ne":["RESUME","$s"]}}"#,
+    ] {
+        assert!(fits(&first, expression), "{expression}");
+        assert!(!fits(&Options::default(), expression) || expression.contains("$lt"));
+    }
+    assert!(fits(&digits, r#"{"$gt":["$n","a9"]}"#));
+    assert!(!fits(&Options::default(), r#"{"$gt":["$n","a9"]}"#));
+}

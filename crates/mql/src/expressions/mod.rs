@@ -12,6 +12,7 @@ use crate::{MqlError, Result};
 mod arithmetic;
 mod array;
 mod boolean;
+mod collated;
 mod comparison;
 mod conditional;
 mod data;
@@ -111,7 +112,7 @@ impl Expr {
             ));
         };
         let spec = object.get(name).unwrap_or(Value::undefined());
-        form.parse(name, spec, names)?.folded()
+        collated::compared(name, form.parse(name, spec, names)?, names).folded()
     }
 
     /// The same expression; one that reads nothing is computed now, and its mistakes are found now.

@@ -1,11 +1,12 @@
 //! What an expression sees while it is computed: the document, the variables, the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lapsedb_value::{Object, Str, Value};
 
 use super::Expr;
+use crate::collation::Collation;
 use crate::{MqlError, Result};
 
 /// What one run of a command knows besides the documents. Everything random or timely comes in here.
@@ -157,6 +158,7 @@ impl Env {
 pub struct Names {
     known: Vec<Str>,
     metas: Metas,
+    collation: Option<Arc<Collation>>,
 }
 
 impl Names {
@@ -172,6 +174,18 @@ impl Names {
     pub fn with_metas(mut self, metas: Metas) -> Names {
         self.metas = metas;
         self
+    }
+
+    /// The same where texts are compared so.
+    #[must_use]
+    pub fn with_collation(mut self, collation: Option<Arc<Collation>>) -> Names {
+        self.collation = collation;
+        self
+    }
+
+    /// How texts are compared, unless by their bytes.
+    pub(crate) fn collation(&self) -> Option<&Arc<Collation>> {
+        self.collation.as_ref()
     }
 
     /// What `$meta` can tell.

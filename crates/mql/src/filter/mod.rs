@@ -51,7 +51,8 @@ pub struct Options {
 impl Options {
     /// What an expression may use besides the document.
     pub fn names(&self) -> Names {
-        self.env.names().with_metas(self.metas)
+        let names = self.env.names().with_metas(self.metas);
+        names.with_collation(self.collation.clone())
     }
 
     /// The same for expressions behind a filter, which may leave something beside each document.

@@ -277,7 +277,10 @@ impl Joining {
         };
         let context = Context {
             options: &options,
-            names: options.env.names(),
+            names: options
+                .env
+                .names()
+                .with_collation(options.collation.clone()),
             place: Place::Lookup,
             depth: 0,
         };

@@ -67,7 +67,10 @@ impl Pipeline {
     fn parse_in(stages: &[Value], options: &Options, place: Place) -> Result<Pipeline> {
         let context = Context {
             options,
-            names: options.env.names(),
+            names: options
+                .env
+                .names()
+                .with_collation(options.collation.clone()),
             place,
             depth: 0,
         };
