@@ -1,10 +1,10 @@
 """What the TTL tests of the Mongo door share: a server whose clock stands still and which purges nothing, and ways of looking."""
 
 import bson
-import pymongo
 import pytest
 
 from conftest import fresh, running
+from mongo_door import client  # noqa: F401
 
 # The default of a collection, in seconds; and what does not end.
 DEFAULT = 1000
@@ -15,12 +15,6 @@ NEVER = None
 def mongo():
     with running("--virtual-clock", "--purge", "off", "--mongo-port", "0") as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
 
 
 @pytest.fixture

@@ -13,25 +13,9 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
 
 from conftest import fresh, running
 from lapsedb import KEY, READ_ONLY_KEY
+from mongo_door import SELECTION_MS_MAX, client, collection, connected, db, mongo  # noqa: F401
 
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--read-only-key", READ_ONLY_KEY, "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
-
-
-@pytest.fixture
-def collection(client):
-    name = fresh("db")
-    yield client[name].c
-    client.drop_database(name)
+FLAGS = ["--read-only-key", READ_ONLY_KEY]
 
 
 def test_numbers_of_any_type_are_one_id_and_text_is_another(collection):
@@ -198,12 +182,12 @@ def test_change_streams_tell_what_happens(collection):
 
 def test_a_login_is_asked_where_it_was_wanted():
     with running("--read-only-key", READ_ONLY_KEY, "--mongo-port", "0", "--mongo-auth", "on") as server:
-        with pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000) as nobody:
+        with connected(server) as nobody:
             with pytest.raises(OperationFailure) as caught:
                 nobody.db.c.find_one()
             assert caught.value.code == 13
         for mechanism in ("SCRAM-SHA-1", "SCRAM-SHA-256"):
-            options = {"authMechanism": mechanism, "serverSelectionTimeoutMS": 5000}
+            options = {"authMechanism": mechanism, "serverSelectionTimeoutMS": SELECTION_MS_MAX}
             with pymongo.MongoClient(server.mongo_url(), username="lapsedb", password=KEY, **options) as master:
                 master.db.c.insert_one({})
             with pymongo.MongoClient(server.mongo_url(), username="lapsedb-reader", password=READ_ONLY_KEY, **options) as reader:
@@ -229,7 +213,7 @@ def test_a_write_that_is_sent_again_after_a_restart_is_executed_once(own_server_
     number = {"id": bson.Binary.from_uuid(uuid.uuid4())}
     command = {"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"n": 1}}, "upsert": True}], "txnNumber": Int64(1)}
     for attempt in range(2):
-        with pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000) as client:
+        with connected(server) as client:
             with client.start_session() as session:
                 # The driver would number its sessions anew; a client that was cut off sends the same again.
                 session._server_session = client._topology.get_server_session(30)

@@ -2,7 +2,6 @@
 
 import threading
 
-import pymongo
 import pytest
 from azure.cosmos import CosmosClient
 from bson.datetime_ms import DatetimeMS
@@ -10,7 +9,10 @@ from pymongo.errors import OperationFailure
 
 from conftest import fresh, running
 from lapsedb import KEY
+from mongo_door import connected, mongo  # noqa: F401
 from ttl_door import advance, when  # noqa: F401
+
+FLAGS = ["--purge", "off"]
 
 # How long a batch may wait where a test says that there is nothing; what has happened is told without waiting.
 QUIET_MS = 20
@@ -25,12 +27,6 @@ SCOPES = {
     "database": lambda collection: collection.database,
     "deployment": lambda collection: collection.database.client,
 }
-
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--purge", "off", "--mongo-port", "0") as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +57,7 @@ def own():
 
 
 def connect(server):
-    return pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000, retryWrites=False)
+    return connected(server, retryWrites=False)
 
 
 def watch(scope, pipeline=None, **options):

@@ -7,25 +7,14 @@ from bson import Timestamp
 from bson.int64 import Int64
 from pymongo.errors import NotPrimaryError, OperationFailure
 
-from conftest import fresh, running
 from test_mongo_change_streams import told, watch
+
+from mongo_door import client, db, mongo  # noqa: F401
+
+FLAGS = ["--enable-test-commands"]
 
 RESUMABLE = "ResumableChangeStreamError"
 STREAM = [{"$changeStream": {}}]
-
-
-@pytest.fixture(scope="module")
-def client():
-    with running("--virtual-clock", "--enable-test-commands", "--mongo-port", "0") as server:
-        with pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-            yield client
-
-
-@pytest.fixture
-def db(client):
-    name = fresh("db")
-    yield client[name]
-    client.drop_database(name)
 
 
 def shown(event):

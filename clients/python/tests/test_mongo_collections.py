@@ -14,27 +14,9 @@ from pymongo.errors import BulkWriteError, OperationFailure, WriteError
 
 from conftest import fresh, running
 from lapsedb import KEY
+from mongo_door import client, db, mongo  # noqa: F401
 
 WRITE_FAILURES = (OperationFailure, BulkWriteError)
-
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
-
-
-@pytest.fixture
-def db(client):
-    name = fresh("db")
-    yield client[name]
-    client.drop_database(name)
 
 
 @pytest.fixture

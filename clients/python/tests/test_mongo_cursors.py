@@ -6,21 +6,10 @@ import pytest
 from bson.int64 import Int64
 from pymongo.errors import OperationFailure
 
-from conftest import fresh, running
+from mongo_door import client, db, mongo  # noqa: F401
 
+FLAGS = ["--enable-test-commands"]
 
-@pytest.fixture(scope="module")
-def client():
-    with running("--virtual-clock", "--enable-test-commands", "--mongo-port", "0") as server:
-        with pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-            yield client
-
-
-@pytest.fixture
-def db(client):
-    name = fresh("db")
-    yield client[name]
-    client.drop_database(name)
 
 
 @pytest.fixture

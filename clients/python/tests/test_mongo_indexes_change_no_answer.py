@@ -2,12 +2,12 @@
 
 import random
 
-import pymongo
 import pytest
 from bson import Decimal128, Int64, ObjectId
 from pymongo.errors import OperationFailure
 
-from conftest import fresh, running
+from conftest import fresh
+from mongo_door import client, mongo  # noqa: F401
 
 ROUNDS = 30
 QUESTIONS = 60
@@ -17,13 +17,6 @@ SCALARS = [
     True, False, ObjectId("00000000000000000000000a"), b"x",
 ]
 PATHS = ["a", "b", "c", "a.x", "a.y", "b.x"]
-
-
-@pytest.fixture(scope="module")
-def client():
-    with running("--virtual-clock", "--mongo-port", "0") as server:
-        with pymongo.MongoClient(server.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-            yield client
 
 
 def value(dice, depth=0):

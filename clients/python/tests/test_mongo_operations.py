@@ -8,6 +8,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from conftest import fresh, running
+from mongo_door import connected, db  # noqa: F401
 
 
 @pytest.fixture(scope="module")
@@ -18,16 +19,8 @@ def server():
 
 @pytest.fixture(scope="module")
 def client(server):
-    client = pymongo.MongoClient(server.mongo_url())
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def db(client):
-    name = fresh("ops")
-    yield client[name]
-    client.drop_database(name)
+    with connected(server) as client:
+        yield client
 
 
 def listed(client, **filter):

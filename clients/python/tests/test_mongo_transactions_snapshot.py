@@ -1,41 +1,14 @@
 """Reads of one state of the store by several commands, outside of transactions."""
 
-import pymongo
 import pytest
 from bson import Timestamp
 from bson.int64 import Int64
 from pymongo.errors import OperationFailure
 
-from conftest import fresh, running
-from sessions import Wire, session
+from mongo_door import client, db, mongo, wire  # noqa: F401
+from sessions import session
 
 SNAPSHOT = {"level": "snapshot"}
-
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
-
-
-@pytest.fixture
-def db(client):
-    name = fresh("db")
-    yield client[name]
-    client.drop_database(name)
-
-
-@pytest.fixture
-def wire(mongo):
-    wire = Wire(mongo.mongo_port)
-    yield wire
-    wire.close()
 
 
 def test_a_snapshot_session_reads_one_state(client, db):

@@ -9,8 +9,9 @@ from pymongo.errors import OperationFailure
 
 from conftest import fresh, running
 from lapsedb import KEY, READ_ONLY_KEY
+from mongo_door import SELECTION_MS_MAX
 
-WAIT = {"serverSelectionTimeoutMS": 5000}
+WAIT = {"serverSelectionTimeoutMS": SELECTION_MS_MAX}
 MECHANISMS = ["SCRAM-SHA-1", "SCRAM-SHA-256"]
 PASSWORD = "correct horse, battery=staple"
 
