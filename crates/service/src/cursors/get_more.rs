@@ -44,6 +44,8 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     };
     check(work, &cursor, namespace, more)?;
     if let Feed::Changes(_) = &cursor.feed {
+        // Its time is for waiting, and begins when it is ready to wait: what comes before cannot use it up.
+        work.without_deadline();
         return changes(work, &mut cursor, more).await;
     }
     work.read_as(cursor.kept.clone());
