@@ -170,8 +170,8 @@ def test_a_document_may_be_nested_so_deep(server):
         def insert(levels):
             return raw.send(frame(msg(body({"insert": "deep", "$db": "t"}), sequence("documents", [nested(levels)])))).reply()
 
-        assert insert(100)["n"] == 1
-        for levels in (101, 200, 255):
+        assert insert(180)["n"] == 1
+        for levels in (181, 200, 255):
             assert insert(levels)["writeErrors"][0]["code"] == 15
         for levels in (257, 1000, 20_000):
             refused = insert(levels)

@@ -98,4 +98,4 @@ pub const FIRST_BATCH_DOCUMENTS: usize = 101;
 /// Writes of one command at most.
 pub const WRITES_MAX: usize = 100_000;
 /// Levels of nesting in a document at most.
-pub const DEPTH_MAX: usize = 100;
+pub const DEPTH_MAX: usize = 180;
