@@ -39,9 +39,7 @@ impl Needed {
     pub(crate) fn read(&self, body: &[u8]) -> Result<Object> {
         Ok(match &self.0 {
             None => bson::read_document(body)?,
-            Some(names) => {
-                bson::read_members(body, |name| names.iter().any(|wanted| wanted == name))?
-            }
+            Some(names) => bson::read_members(body, names)?,
         })
     }
 }

@@ -59,6 +59,7 @@ impl Walk<'_> {
     pub(super) async fn items_passing(
         &self,
         rows: &[(Bytes, Bytes)],
+        bytes_usual: usize,
     ) -> Result<Vec<Option<Found>>> {
         let keys = self.keys_of(rows)?;
         let wanted = in_order(&keys);
@@ -76,7 +77,8 @@ impl Walk<'_> {
         }
         let mut wanted = wanted.as_slice();
         // What was picked out lies in one allocation that all share.
-        let (mut bytes, mut found) = (Vec::new(), vec![None; rows.len()]);
+        let mut bytes = Vec::with_capacity(bytes_usual);
+        let mut found = vec![None; rows.len()];
         while !wanted.is_empty() {
             let next = self.view.snapshot.visit(scan.clone(), |key, value| {
                 let mut begin = None;

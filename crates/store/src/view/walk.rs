@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
-use lapsedb_record::{Lens, Live, Mark, Stored};
+use lapsedb_record::{HEADER_BYTES, Lens, Live, Mark, Stored};
 
 use super::{ItemPage, ScanLimits, Span, View};
 use crate::catalog::Collection;
@@ -98,11 +98,11 @@ impl<'a> Walk<'a> {
             let mut rows = step.rows.as_slice();
             while !rows.is_empty() {
                 let passing = self.passing(rows.len()).await?;
-                let count = passing.unwrap_or(self.together).min(rows.len());
-                let (some, rest) = rows.split_at(count);
+                let count = passing.map_or(self.together, |(count, _)| count);
+                let (some, rest) = rows.split_at(count.min(rows.len()));
                 rows = rest;
                 let items = match passing {
-                    Some(_) => self.items_passing(some).await?,
+                    Some((_, bytes)) => self.items_passing(some, bytes).await?,
                     None => self.items_of(some).await?,
                 };
                 for ((key, _), item) in some.iter().zip(items) {
@@ -131,8 +131,8 @@ impl<'a> Walk<'a> {
 
     /// Of how many entries the items are best read by passing through all items of the collection; none, if each is better
     /// asked for by its key. They are not more than the page has room for, if they are of a usual size; and all items
-    /// together are not many times that.
-    async fn passing(&mut self, entries: usize) -> Result<Option<usize>> {
+    /// together are not many times that. Also says how many bytes they have then.
+    async fn passing(&mut self, entries: usize) -> Result<Option<(usize, usize)>> {
         if entries < PASSING_MIN || self.space == Space::Items {
             return Ok(None);
         }
@@ -145,7 +145,9 @@ impl<'a> Walk<'a> {
         let count = entries.min(usize::try_from(room).unwrap_or(usize::MAX));
         let worth = count >= PASSING_MIN
             && held.items <= PASSED_PER_GET * u64::try_from(count).unwrap_or(u64::MAX);
-        Ok(worth.then_some(count))
+        let each = usize::try_from(each).unwrap_or(usize::MAX);
+        let usual = each.saturating_add(HEADER_BYTES).saturating_mul(count);
+        Ok(worth.then_some((count, usual.min(2 * SCAN_BYTES_STEP))))
     }
 
     /// The living items that some entries stand for, each in the place of its entry.

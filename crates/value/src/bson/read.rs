@@ -1,6 +1,6 @@
 //! BSON bytes to a tree.
 
-use super::cursor::{Cursor, Step};
+use super::cursor::{Cursor, Step, name_text};
 use super::{BsonError, BsonErrorKind, kind};
 use crate::{Object, Str, Value};
 
@@ -16,9 +16,9 @@ pub fn read_document(bytes: &[u8]) -> Result<Object, BsonError> {
     object(elements)
 }
 
-/// Reads the members of a document whose names are wanted, in their order. What is passed over is checked only for its
+/// Reads the members of a document that have one of these names, in their order. What is passed over is checked only for its
 /// lengths.
-pub fn read_members(bytes: &[u8], wanted: impl Fn(&str) -> bool) -> Result<Object, BsonError> {
+pub fn read_members(bytes: &[u8], names: &[Str]) -> Result<Object, BsonError> {
     let mut outer = Cursor::new(bytes);
     let mut cursor = outer.document()?;
     if !outer.is_at_end() {
@@ -27,17 +27,28 @@ pub fn read_members(bytes: &[u8], wanted: impl Fn(&str) -> bool) -> Result<Objec
     let mut object = Object::new();
     while !cursor.is_at_end() {
         let of_kind = cursor.byte()?;
-        let name = cursor.c_text()?;
-        if !wanted(&name) {
+        let begin = cursor;
+        let own = cursor.c_bytes()?;
+        if !names.iter().any(|name| is_name(own, name)) {
             cursor.skip(of_kind)?;
             continue;
         }
+        cursor = begin;
+        let name = cursor.c_text()?;
         let value = value(of_kind, &mut cursor)?;
         if !value.is_undefined() {
             object.push(Str::from(name), value);
         }
     }
     Ok(object)
+}
+
+/// Whether these bytes are how a name is stored, which is as it is, but for NULs in it: those make it longer.
+fn is_name(stored: &[u8], name: &str) -> bool {
+    stored == name.as_bytes()
+        || (stored.len() > name.len()
+            && name.contains('\0')
+            && name_text(stored).is_some_and(|stored| stored == name))
 }
 
 fn object(mut cursor: Cursor<'_>) -> Step<Object> {
