@@ -220,6 +220,9 @@ pub struct Batch {
     pub not_after: Option<Millis>,
     /// No snapshot is taken at a later time than the commit's before the batch is visible.
     pub holds_readers: bool,
+    /// The state in which the records that must be absent were looked for: they are not looked for again, if it is still the
+    /// newest.
+    pub absent_at: Option<Stamp>,
     /// Applied in order.
     pub ops: Vec<Op>,
     /// Tells, after a lost answer, whether the batch was committed. Embedded engines ignore it.
@@ -251,6 +254,12 @@ impl Batch {
     /// Makes readers wait for this batch once it is being committed: for what must hold from the very instant of the commit.
     pub fn hold_readers(&mut self) -> &mut Batch {
         self.holds_readers = true;
+        self
+    }
+
+    /// Says in which state the records of its [`Expect::Absent`] were found to be absent: all of them, in this one.
+    pub fn absent_at(&mut self, stamp: Stamp) -> &mut Batch {
+        self.absent_at = Some(stamp);
         self
     }
 

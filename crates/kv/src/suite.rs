@@ -159,6 +159,7 @@ on_every_engine! {
     super::cases::commits_are_seen_in_order as commits_are_seen_in_order;
     super::cases::fills_are_written as fills_are_written;
     super::cases::failed_checks_leave_no_trace as failed_checks_leave_no_trace;
+    super::cases::what_was_absent_is_asked_again_once_others_have_committed as what_was_absent_is_asked_again_once_others_have_committed;
     super::cases::checks_alone_take_no_stamp as checks_alone_take_no_stamp;
     super::cases::late_batches_are_refused as late_batches_are_refused;
     super::cases::time_never_steps_back as time_never_steps_back;

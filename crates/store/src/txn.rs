@@ -409,6 +409,7 @@ impl<'a> Txn<'a> {
         };
         let (records, told) = self.fill().await?;
         events::put(told, 0, &mut self.batch)?;
+        self.batch.absent_at(self.view.snapshot.stamp());
         let committed = store.engine().commit(self.batch).await?;
         store.announce(self.collection.cid, committed.stamp.0);
         let lens = Lens {

@@ -105,6 +105,39 @@ pub fn failed_checks_leave_no_trace(bench: fn() -> Bench) {
     }
 }
 
+pub fn what_was_absent_is_asked_again_once_others_have_committed(bench: fn() -> Bench) {
+    let bench = bench();
+    let seen = bench.commit(put(b"other", b"")).unwrap().stamp;
+    let create = |key: &[u8]| {
+        let mut batch = put(key, b"own");
+        batch
+            .check(Space::Items, key, Expect::Absent)
+            .absent_at(seen);
+        batch
+    };
+    let stamp = bench.commit(create(b"first")).unwrap().stamp;
+    assert_eq!(bench.commit(create(b"first")), Err(CommitError::Conflict));
+    assert!(bench.commit(create(b"second")).is_ok());
+    // Only of absent records does it say anything.
+    let newest = Stamp(stamp.0 + 1);
+    for (space, expect) in [
+        (Space::Items, Expect::StartsWith(b"x".to_vec())),
+        (Space::Meta, Expect::StartsWith(b"x".to_vec())),
+    ] {
+        let mut batch = put(b"third", b"own");
+        batch.check(space, b"first", expect).absent_at(newest);
+        assert_eq!(bench.commit(batch), Err(CommitError::Conflict));
+    }
+    let mut meta = Batch::new();
+    meta.put(Space::Meta, &b"m"[..], &b""[..]);
+    let newest = bench.commit(meta).unwrap().stamp;
+    let mut batch = put(b"third", b"own");
+    batch
+        .check(Space::Meta, b"m", Expect::Absent)
+        .absent_at(newest);
+    assert_eq!(bench.commit(batch), Err(CommitError::Conflict));
+}
+
 pub fn checks_alone_take_no_stamp(bench: fn() -> Bench) {
     let bench = bench();
     let first = bench.commit(put(b"k", b"v")).unwrap();

@@ -85,6 +85,7 @@ pub fn batch() -> impl Strategy<Value = Batch> {
             not_after,
             holds_readers: false,
             ops,
+            absent_at: None,
             token: None,
         }
     })
@@ -170,8 +171,13 @@ fn run(bench: &Bench, steps: Vec<Step>) {
     let mut held: Vec<(AnySnapshot, Model, u64)> = Vec::new();
     for step in steps {
         match step {
-            Step::Commit(batch) => {
+            Step::Commit(mut batch) => {
                 let now = bench.time.now();
+                let absent = batch.checks.iter().all(|check| {
+                    let found = model.rows.contains_key(&(check.space, check.key.clone()));
+                    check.space != Space::Items || check.expect != Expect::Absent || !found
+                });
+                batch.absent_at = absent.then_some(Stamp(stamp));
                 let expected = model.admits(&batch, now);
                 let result = bench.commit(batch.clone());
                 let own = stamp + u64::from(!batch.ops.is_empty());

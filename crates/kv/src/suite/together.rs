@@ -38,6 +38,11 @@ pub fn one_creator_wins(bench: fn() -> Bench) {
                 vec![round],
                 vec![writer as u8],
             );
+            // Who has seen that it is absent may say when; that helps nobody who is too late.
+            let snapshot = bench.snapshot();
+            if round % 2 == 0 && get(&snapshot, Space::Items, &[round]).is_none() {
+                batch.absent_at(snapshot.stamp());
+            }
             bench.commit(batch).map(|_| writer as u8)
         });
         let winners: Vec<u8> = won
