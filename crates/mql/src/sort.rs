@@ -279,20 +279,42 @@ impl Sort {
     }
 
     /// Puts values in order; what is no object has no fields.
-    pub(crate) fn order_values(&self, values: &mut Vec<Value>) -> Result<()> {
-        let empty = Object::new();
+    pub(crate) fn order_values(&self, values: &mut Vec<Value>) {
         let keyed = values.drain(..).map(|value| {
-            let key = self.key(value.as_object().unwrap_or(&empty))?;
-            Ok((key, value))
+            let key = self
+                .fields
+                .iter()
+                .map(|field| field.within(&value))
+                .collect();
+            (key, value)
         });
-        let mut keyed = keyed.collect::<Result<Vec<_>>>()?;
+        let mut keyed: Vec<(Vec<Value>, Value)> = keyed.collect();
         keyed.sort_by(|(a, _), (b, _)| self.compare_keys(a, b));
         values.extend(keyed.into_iter().map(|(_, value)| value));
-        Ok(())
     }
 }
 
 impl Field {
+    /// What an element of an array is ordered by: the member of the whole name, or the one that the path leads to, through
+    /// arrays by their places alone; arrays count as wholes, and what is missing as null.
+    fn within(&self, element: &Value) -> Value {
+        let mut found = element.get(&self.path);
+        if found.is_undefined() {
+            found = self.steps.iter().fold(element, |value, step| match value {
+                Value::Array(elements) => {
+                    let at = step.parse::<usize>().ok();
+                    let inner = at.and_then(|at| elements.get(at));
+                    inner.unwrap_or(Value::undefined())
+                }
+                other => other.get(step),
+            });
+        }
+        match found {
+            Value::Undefined => Value::Null,
+            present => present.clone(),
+        }
+    }
+
     fn beside(name: &str, by: ByBeside) -> Field {
         Field {
             path: name.into(),

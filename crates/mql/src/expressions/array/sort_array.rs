@@ -74,7 +74,7 @@ impl Operator for SortArray {
         match &self.by {
             By::Whole { descending: false } => elements.sort_by(compare),
             By::Whole { descending: true } => elements.sort_by(|a, b| compare(b, a)),
-            By::Fields(sort) => sort.order_values(&mut elements)?,
+            By::Fields(sort) => sort.order_values(&mut elements),
         }
         Ok(Value::Array(elements))
     }

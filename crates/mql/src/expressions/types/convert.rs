@@ -170,6 +170,12 @@ fn to_whole(value: &Value, name: &str, min: i64, max: i64) -> Result<i64> {
                     "Attempt to convert infinity value to integer type in $convert with no onError value",
                 ));
             }
+            if let Num::Double(n) = number
+                && (n < min as f64 || n > max as f64)
+            {
+                // Also where only its fraction is beyond.
+                return Err(overflow());
+            }
             number.to_i64_truncated().ok_or_else(overflow)?
         }
     };

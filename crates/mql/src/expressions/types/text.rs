@@ -17,6 +17,7 @@ pub(crate) fn loose_text(value: &Value) -> Result<String> {
         Value::String(text) | Value::Symbol(text) | Value::Code(text) => Ok(text.to_string()),
         Value::Int32(n) => Ok(n.to_string()),
         Value::Int64(n) => Ok(n.to_string()),
+        Value::Double(n) if n.is_infinite() => Ok(if *n > 0.0 { "inf" } else { "-inf" }.to_owned()),
         Value::Double(n) => Ok(double_text(*n)),
         Value::Decimal128(bytes) => Ok(Decimal128::from_bytes(bytes).to_string()),
         Value::Date(millis) => Ok(iso_text(*millis)),

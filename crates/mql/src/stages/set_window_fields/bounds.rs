@@ -175,6 +175,8 @@ fn range_window(
             }
         },
     };
+    // Wherever the window ends, this document has a place.
+    edge(&Value::Int32(0))?;
     let find = |edge: &Value, inside: fn(std::cmp::Ordering) -> bool| {
         let mut place = 0;
         while place < part.len() && inside(compare(&part.position(place), edge)) {
