@@ -1,5 +1,9 @@
 //! `$linearFill`: values for those that are null, on a line between their neighbours.
 
+use lapsedb_value::decimal128::Decimal128;
+
+use crate::expressions::numeric::{Pair, decimal};
+
 use super::*;
 
 #[derive(Debug)]
@@ -30,12 +34,12 @@ impl Function for LinearFill {
         }
         let values = (0..part.len()).map(|at| part.eval(&self.0, at).map(missing_to_null));
         let mut values = values.collect::<Result<Vec<_>>>()?;
-        let mut known: Option<(usize, f64)> = None;
+        let mut known: Option<(usize, Num)> = None;
         for at in 0..values.len() {
             let Some(value) = values.get(at).filter(|value| !is_nullish(value)) else {
                 continue;
             };
-            let Some(height) = Num::of(value).map(Num::to_f64) else {
+            let Some(height) = Num::of(value) else {
                 let message = format!(
                     "Value to be filled must be numeric or nullish, but found {}",
                     type_name(value)
@@ -54,8 +58,8 @@ impl Function for LinearFill {
 /// Sets what lies between two known values.
 fn fill(
     part: &Part<'_>,
-    (from, low): (usize, f64),
-    (to, high): (usize, f64),
+    (from, low): (usize, Num),
+    (to, high): (usize, Num),
     values: &mut [Value],
 ) -> Result<()> {
     let place = |at: usize| match part.position(at) {
@@ -78,7 +82,16 @@ fn fill(
     for at in from + 1..to {
         let here = place(at)?;
         if let Some(value) = values.get_mut(at) {
-            *value = Value::Double(low + (here - left) * (high - low) / (right - left));
+            *value = match low.pair(high) {
+                Pair::Decimal(low, high) => {
+                    let [way, whole] = [here - left, right - left].map(Decimal128::from_f64);
+                    decimal(low.add(way.mul(high.sub(low)).div(whole)))
+                }
+                Pair::Int(..) | Pair::Long(..) | Pair::Double(..) => {
+                    let (low, high) = (low.to_f64(), high.to_f64());
+                    Value::Double(low + (here - left) * (high - low) / (right - left))
+                }
+            };
         }
     }
     Ok(())
