@@ -11,8 +11,18 @@ use super::*;
 pub(super) enum Bounds {
     /// Documents before and after this one; nothing is without end.
     Documents(Option<i64>, Option<i64>),
-    /// Values below and above this one's; nothing is without end.
-    Range(Option<Value>, Option<Value>, Option<Unit>),
+    /// Values below and above this one's.
+    Range(Edge, Edge, Option<Unit>),
+}
+
+/// Where a window of values ends.
+#[derive(Clone, Debug)]
+pub(super) enum Edge {
+    Unbounded,
+    /// At the document itself, not with others of its value.
+    Current,
+    /// So far from its value, with all that have it.
+    By(Value),
 }
 
 impl Bounds {
@@ -105,8 +115,8 @@ fn parse_documents(value: &Value, sort: Option<&Sort>) -> Result<Bounds> {
 
 fn parse_range(value: &Value, unit: Option<Unit>, sort: Option<&Sort>) -> Result<Bounds> {
     let bound = |value: &Value| match value.as_str() {
-        Some("unbounded") => Ok(None),
-        Some("current") => Ok(Some(Value::Int32(0))),
+        Some("unbounded") => Ok(Edge::Unbounded),
+        Some("current") => Ok(Edge::Current),
         _ => {
             let number = Num::of(value).ok_or_else(|| {
                 failed("Window bounds must be 'unbounded', 'current', or a number.")
@@ -114,7 +124,7 @@ fn parse_range(value: &Value, unit: Option<Unit>, sort: Option<&Sort>) -> Result
             if unit.is_some() && number.to_i64_exact().is_none() {
                 return Err(failed("With 'unit', range-based bounds must be an integer"));
             }
-            Ok(Some(value.clone()))
+            Ok(Edge::By(value.clone()))
         }
     };
     let (low, high) = pair(value)?;
@@ -135,7 +145,7 @@ fn parse_range(value: &Value, unit: Option<Unit>, sort: Option<&Sort>) -> Result
             ));
         }
     }
-    if let (Some(low), Some(high)) = (&low, &high)
+    if let (Some(low), Some(high)) = (low.distance(), high.distance())
         && compare(low, high).is_gt()
     {
         let message = format!("Lower bound must not exceed upper bound: [{low}, {high}]");
@@ -144,10 +154,22 @@ fn parse_range(value: &Value, unit: Option<Unit>, sort: Option<&Sort>) -> Result
     Ok(Bounds::Range(low, high, unit))
 }
 
+impl Edge {
+    /// How far from the document's value, if it ends by that.
+    fn distance(&self) -> Option<&Value> {
+        static HERE: Value = Value::Int32(0);
+        match self {
+            Edge::Unbounded => None,
+            Edge::Current => Some(&HERE),
+            Edge::By(distance) => Some(distance),
+        }
+    }
+}
+
 fn range_window(
     part: &Part<'_>,
     at: usize,
-    (low, high): (&Option<Value>, &Option<Value>),
+    (low, high): (&Edge, &Edge),
     unit: Option<Unit>,
 ) -> Result<Range<usize>> {
     let here = part.position(at);
@@ -185,12 +207,14 @@ fn range_window(
         place
     };
     let from = match low {
-        Some(low) => find(&edge(low)?, std::cmp::Ordering::is_lt),
-        None => 0,
+        Edge::By(low) => find(&edge(low)?, std::cmp::Ordering::is_lt),
+        Edge::Current => at,
+        Edge::Unbounded => 0,
     };
     let to = match high {
-        Some(high) => find(&edge(high)?, std::cmp::Ordering::is_le),
-        None => part.len(),
+        Edge::By(high) => find(&edge(high)?, std::cmp::Ordering::is_le),
+        Edge::Current => at + 1,
+        Edge::Unbounded => part.len(),
     };
     Ok(from..to.max(from))
 }
