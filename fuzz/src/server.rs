@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use lapsedb_door_mongo::{Door, Peer, Settings};
-use lapsedb_service::{Config, Place, Service};
+use lapsedb_service::{Config, Service};
 use lapsedb_value::{Object, Value, bson};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
@@ -51,17 +51,9 @@ fn seed() -> Vec<u8> {
 }
 
 async fn door() -> Arc<Door> {
-    let service = Service::open(Config {
-        place: Place::Memory,
-        relaxed: true,
-        virtual_clock: true,
-        accept_clock: true,
-        purge: false,
-        purge_grace: 0,
-        master_key: b"key".to_vec(),
-    })
-    .await
-    .expect("a store in memory opens");
+    let service = Service::open(Config::in_memory(b"key".to_vec()))
+        .await
+        .expect("a store in memory opens");
     let settings = Settings {
         auth: false,
         advertise: None,

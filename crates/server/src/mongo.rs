@@ -151,7 +151,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
     use lapsedb_door_mongo::Settings;
-    use lapsedb_service::{Config, Place, Service};
+    use lapsedb_service::{Config, Service};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
@@ -160,17 +160,7 @@ mod tests {
     const HELLO: &[u8] = b"\x34\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\x1f\0\0\0\x10hello\0\x01\0\0\0\x02$db\0\x06\0\0\0admin\0\0";
 
     async fn open() -> (ServingMongo, SocketAddr) {
-        let config = Config {
-            place: Place::Memory,
-            relaxed: true,
-            virtual_clock: true,
-            accept_clock: true,
-            purge: false,
-            purge_grace: 0,
-            change_retention: lapsedb_record::Secs(604_800),
-            keep_changes: false,
-            master_key: b"key".to_vec(),
-        };
+        let config = Config::in_memory(b"key".to_vec());
         let settings = Settings {
             auth: false,
             advertise: None,

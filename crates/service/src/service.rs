@@ -34,6 +34,27 @@ pub struct Config {
     pub master_key: Vec<u8>,
 }
 
+/// How long what change streams need is kept, unless something else is said.
+pub const CHANGE_RETENTION: Secs = Secs(7 * 24 * 60 * 60);
+
+impl Config {
+    /// A store in memory whose time stands still: what tests begin with.
+    #[must_use]
+    pub const fn in_memory(master_key: Vec<u8>) -> Config {
+        Config {
+            place: Place::Memory,
+            relaxed: false,
+            virtual_clock: true,
+            accept_clock: false,
+            purge: false,
+            purge_grace: 0,
+            change_retention: CHANGE_RETENTION,
+            keep_changes: false,
+            master_key,
+        }
+    }
+}
+
 /// The store and what goes with it.
 pub struct Service {
     store: Store,

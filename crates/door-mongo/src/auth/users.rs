@@ -214,7 +214,7 @@ async fn stored(
 
 #[cfg(test)]
 mod tests {
-    use lapsedb_service::{Config, Place, Secs, Service};
+    use lapsedb_service::{Config, Service};
 
     use super::*;
 
@@ -222,17 +222,7 @@ mod tests {
     const UNPREPARABLE: &str = "a\u{7}b";
 
     async fn door(master_key: &str) -> Arc<Door> {
-        let config = Config {
-            place: Place::Memory,
-            relaxed: false,
-            virtual_clock: true,
-            accept_clock: false,
-            purge: false,
-            purge_grace: 0,
-            change_retention: Secs(1),
-            keep_changes: false,
-            master_key: master_key.as_bytes().to_vec(),
-        };
+        let config = Config::in_memory(master_key.as_bytes().to_vec());
         let settings = Settings {
             auth: true,
             advertise: None,

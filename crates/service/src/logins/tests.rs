@@ -11,14 +11,8 @@ use crate::{Config, Service, Who};
 async fn open(place: Place) -> Ctx {
     let service = Service::open(Config {
         place,
-        relaxed: false,
         virtual_clock: false,
-        accept_clock: false,
-        purge: false,
-        purge_grace: 0,
-        change_retention: lapsedb_record::Secs(604_800),
-        keep_changes: false,
-        master_key: b"key".to_vec(),
+        ..Config::in_memory(b"key".to_vec())
     });
     Ctx::new(Arc::clone(&service.await.unwrap()), Who::Master)
 }

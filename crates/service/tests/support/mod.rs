@@ -32,14 +32,8 @@ impl Bench {
     pub async fn at(place: Place, purge: bool) -> Bench {
         let config = Config {
             place,
-            relaxed: false,
-            virtual_clock: true,
-            accept_clock: false,
             purge,
-            purge_grace: 0,
-            change_retention: lapsedb_record::Secs(604_800),
-            keep_changes: false,
-            master_key: KEY.to_vec(),
+            ..Config::in_memory(KEY.to_vec())
         };
         let service = Service::open(config).await.unwrap();
         let ctx = Ctx::new(Arc::clone(&service), Who::Master);
