@@ -79,7 +79,7 @@ class MongoDoor:
         upsert = self.rng.random() < 0.3 and "_id" in query
         said = f"update {query} {changes} many={many} upsert={upsert}"
         update = self.at(model).update_many if many else self.at(model).update_one
-        outcome = self.apply(model, fits, apply, many)
+        outcome = self.apply(model, fits, apply, many, session)
         inserted = False
         if outcome == (0, 0) and upsert:
             inserted = self.put_new(model, apply({"_id": query["_id"]}))
@@ -94,11 +94,20 @@ class MongoDoor:
         assert inserted == (done.upserted_id is not None), said
         return said
 
-    def apply(self, model: Collection, fits, apply, many: bool) -> tuple[int, int] | None:
+    def learn_types(self, model: Collection, key, session) -> None:
+        """Asks of which types the numbers are that the NoSQL door has written: whether a change changes them depends on it."""
+        document = model.documents[key]
+        if document.loose:
+            found = self.at(model).find_one({"_id": key}, session=session)
+            if found is not None and canonical(found, True) == canonical(document.body, True):
+                document.body, document.loose = found, False
+
+    def apply(self, model: Collection, fits, apply, many: bool, session=None) -> tuple[int, int] | None:
         """Changes whom it finds: how many were found and how many changed; nothing, if a unique value stood in the way."""
         matched = modified = 0
         before = model.copy()
         for key in [key for key, document in model.documents.items() if fits(document.body)]:
+            self.learn_types(model, key, session)
             document = model.documents[key]
             body = apply(copy.deepcopy(document.body))
             matched += 1
@@ -117,7 +126,7 @@ class MongoDoor:
         key, body = self.key(), self.fields()
         upsert = self.rng.random() < 0.5
         said = f"replace {key} {body} upsert={upsert}"
-        outcome = self.apply(model, lambda old: old["_id"] == key, lambda old: {"_id": key, **body}, False)
+        outcome = self.apply(model, lambda old: old["_id"] == key, lambda old: {"_id": key, **body}, False, session)
         if outcome == (0, 0) and upsert and not self.put_new(model, {"_id": key, **copy.deepcopy(body)}):
             outcome = None
         try:
@@ -142,6 +151,8 @@ class MongoDoor:
 
     def find_and_modify(self, model: Collection, session=None) -> str:
         key = self.key()
+        if key in model.documents:
+            self.learn_types(model, key, session)
         before = model.documents.get(key)
         old = copy.deepcopy(before.body) if before else None
         if self.rng.random() < 0.3:
@@ -152,7 +163,7 @@ class MongoDoor:
         changes, apply = self.changes()
         upsert = self.rng.random() < 0.4
         said = f"find and update {key} {changes} upsert={upsert}"
-        outcome = self.apply(model, lambda body: body["_id"] == key, apply, False)
+        outcome = self.apply(model, lambda body: body["_id"] == key, apply, False, session)
         if outcome == (0, 0) and upsert and not self.put_new(model, apply({"_id": key})):
             outcome = None
         try:
@@ -185,7 +196,7 @@ class MongoDoor:
             elif kind == "update":
                 requests.append(pymongo.UpdateOne({"_id": key}, changes))
                 if not failed:
-                    done = self.apply(model, lambda body, key=key: body["_id"] == key, apply, False) is not None
+                    done = self.apply(model, lambda body, key=key: body["_id"] == key, apply, False, session) is not None
             else:
                 requests.append(pymongo.DeleteOne({"_id": key}))
                 if not failed and key in model.documents:
