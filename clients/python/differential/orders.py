@@ -282,11 +282,11 @@ def seeds(rng: random.Random) -> dict:
     return {"_id": f"new{rng.randrange(3)}", **made}
 
 
-def updates(rng: random.Random) -> list[dict]:
-    """Several updates in one command, in order or not."""
+def updates(rng: random.Random, by_id=False) -> list[dict]:
+    """Several updates in one command, in order or not; by `_id` where an index could give another order of those found."""
     statements = []
     for _ in range(rng.randrange(1, 5)):
-        statement = {"q": condition(rng), **change(rng), "multi": False}
+        statement = {"q": {"_id": rng.randrange(6)} if by_id else condition(rng), **change(rng), "multi": False}
         if rng.random() < 0.3:
             statement.update(q=seeds(rng), upsert=True)
         statements.append(statement)
@@ -305,7 +305,7 @@ def inserts(rng: random.Random) -> list[dict]:
         {"delete": "c", "deletes": [{"q": {"_id": {"$gte": rng.choice([0, 1, 3])}}, "limit": 0}]},
         {"createIndexes": "c", "indexes": [index]},
         {"insert": "c", "documents": made, "ordered": rng.random() < 0.5},
-        *updates(rng),
+        *updates(rng, by_id=True),
     ]
 
 
