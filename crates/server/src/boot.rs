@@ -112,7 +112,11 @@ pub async fn run(config: Config) -> Result<(), Failure> {
         }
     };
     tokio::join!(serving.stop(), mongo);
-    background.iter().for_each(tokio::task::JoinHandle::abort);
+    for task in background {
+        task.abort();
+        // It ends where it next waits; the store is closed behind it.
+        let _ = task.await;
+    }
     service
         .close()
         .await

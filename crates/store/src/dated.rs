@@ -118,6 +118,8 @@ impl DateWalk {
         if let Some((last, _)) = page.rows.last().filter(|_| page.more) {
             scan.resume_after(last);
             self.scan = Some(scan);
+            // A million may have died at once: between steps others have their turn.
+            tokio::task::yield_now().await;
         }
         let items = page
             .rows
