@@ -5,32 +5,13 @@ import pytest
 from azure.cosmos import CosmosClient
 from pymongo.errors import OperationFailure
 
-from conftest import fresh, running
 from lapsedb import KEY
+from mongo_door import client, db, mongo  # noqa: F401
 from test_mongo_change_streams import told, watch
 
 # Levels of a stored document at most, as in MongoDB.
 LEVELS = 180
 OPERATORS = 60
-
-
-@pytest.fixture(scope="module")
-def mongo():
-    with running("--virtual-clock", "--mongo-port", "0") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(mongo):
-    with pymongo.MongoClient(mongo.mongo_url(), serverSelectionTimeoutMS=5000) as client:
-        yield client
-
-
-@pytest.fixture
-def db(client):
-    name = fresh("db")
-    yield client[name]
-    client.drop_database(name)
 
 
 def value(levels, array=False):

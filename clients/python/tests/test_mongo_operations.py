@@ -1,40 +1,20 @@
 """What is under way, what was done, and what the server says of itself."""
 
+import datetime
 import threading
-import time
 
 import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 
-from conftest import fresh, running
+from conftest import fresh
+from lapsedb import until
+from mongo_door import client, db, mongo  # noqa: F401
 from mongo_door import connected, db  # noqa: F401
-
-
-@pytest.fixture(scope="module")
-def server():
-    with running(mongo=True) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(server):
-    with connected(server) as client:
-        yield client
 
 
 def listed(client, **filter):
     return client.admin.command("currentOp", 1, **filter)["inprog"]
-
-
-def until(holds):
-    """Looks until something is so, for as long as a test may last at most."""
-    for _ in range(1000):
-        found = holds()
-        if found:
-            return found
-        time.sleep(0.01)
-    raise AssertionError("it never came to be so")
 
 
 def test_the_listing_lists_itself(client):
@@ -65,7 +45,8 @@ def test_a_waiting_command_is_seen_and_ended(client, db):
     waiting = threading.Thread(target=wait)
     waiting.start()
     name = f"{db.name}.tail"
-    (seen,) = until(lambda: listed(client, op="getmore", ns=name))
+    assert until(lambda: listed(client, op="getmore", ns=name), 60)
+    (seen,) = listed(client, op="getmore", ns=name)
     assert seen["active"] is True
     assert seen["command"]["collection"] == "tail"
     # A number that nobody has ends nothing.
@@ -90,7 +71,9 @@ def test_a_stream_is_ended_too(client, db):
 
         waiting = threading.Thread(target=wait)
         waiting.start()
-        (seen,) = until(lambda: listed(client, op="getmore", ns=f"{db.name}.watched"))
+        name = f"{db.name}.watched"
+        assert until(lambda: listed(client, op="getmore", ns=name), 60)
+        (seen,) = listed(client, op="getmore", ns=name)
         client.admin.command("killOp", 1, op=seen["opid"])
         waiting.join(60)
     assert [error.code for error in caught] == [11601]
@@ -102,8 +85,8 @@ def test_idle_connections_are_listed_when_asked_for(client):
     assert any(not op["active"] for op in everybody)
 
 
-def test_passwords_are_not_listed(server):
-    own = pymongo.MongoClient(server.mongo_url())
+def test_passwords_are_not_listed(mongo):
+    own = pymongo.MongoClient(mongo.mongo_url())
     user = fresh("u")
     own.admin.command("createUser", user, pwd="not to be seen", roles=[])
     assert "not to be seen" not in str(own.admin.command("currentOp", 1, **{"$all": True}))
@@ -195,6 +178,18 @@ def test_a_collection_is_checked(client, db):
     with pytest.raises(OperationFailure) as caught:
         db.command("validate", "nowhere")
     assert caught.value.code == 26
+
+
+def test_the_dead_are_not_missed_by_a_check(client, mongo, db):
+    db.c.create_index([("_ts", 1)], expireAfterSeconds=100)
+    db.c.create_index("at", expireAfterSeconds=0)
+    db.c.create_index("a")
+    at = client.admin.command("hello")["localTime"] + datetime.timedelta(seconds=5)
+    db.c.insert_many([{"a": [n, n + 1], **[{"ttl": 5}, {"at": at}, {}][n % 3]} for n in range(30)])
+    for span, living in (("0s", 30), ("6s", 10), ("200s", 0)):
+        mongo.advance(span)
+        found = db.command("validate", "c")
+        assert (found["valid"], found["nrecords"], found["keysPerIndex"]["a_1"]) == (True, living, living), found
 
 
 @pytest.mark.parametrize("name", ["limit", "skip", "batchSize"])
