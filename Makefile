@@ -16,15 +16,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Cargo runs in parallel by itself; two targets at once would only wait for each other's lock.
 .NOTPARALLEL:
-.PHONY: help run test check spec bench fuzz soak tools rocksdb clients build
+.PHONY: help run test check spec bench fuzz soak tools loaded crates rocksdb clients build
 
-# Everything slow to build lives here and outlives a clone (docs/decisions/0001).
+# What is slow to build outlives a clone here: RocksDB's library, and what cargo has built (docs/decisions/0001, 0020).
 XDG_CACHE_HOME ?= $(HOME)/.cache
 LAPSEDB_CACHE ?= $(XDG_CACHE_HOME)/lapsedb
-CARGO_TARGET_DIR ?= $(LAPSEDB_CACHE)/target
-ROCKSDB_LIB_DIR ?= $(LAPSEDB_CACHE)/rocksdb
-ROCKSDB_STATIC ?= 1
-export LAPSEDB_CACHE CARGO_TARGET_DIR ROCKSDB_LIB_DIR ROCKSDB_STATIC
+CARGO_TARGET_DIR ?= $(CURDIR)/target
+export LAPSEDB_CACHE CARGO_TARGET_DIR
 
 ARGS ?=
 BENCH_ARGS ?=
@@ -39,36 +37,41 @@ SECONDS_EACH ?= 60
 
 # cargo-nextest runs tests faster; it is used where it is installed and never built from source here.
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
-CARGO_TEST := cargo $(if $(NEXTEST),nextest run,test) --release
-CARGO_SOAK := cargo $(if $(NEXTEST),nextest run --profile soak,test) --release
+CARGO := tools/cargo
+CARGO_TEST := $(CARGO) $(if $(NEXTEST),nextest run,test) --release
+# Long on purpose: hours, not minutes.
+CARGO_SOAK := LAPSEDB_TEST_SECONDS_MAX=36000 $(CARGO_TEST)
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
-run: tools rocksdb
-	cargo run --release -p lapsedb-server --bin lapsedb -- $(ARGS)
+run: build
+	@tools/build-cache save --first
+	$(CARGO_TARGET_DIR)/release/lapsedb $(ARGS)
 
-test: tools rocksdb check build
+test: check build
 	$(CARGO_TEST) --workspace --no-fail-fast
-	cargo test --release --workspace --doc
+	$(CARGO) test --release --workspace --doc
 	tools/clients test
+	@tools/build-cache save
 
-check: tools rocksdb
+check: rocksdb
 	cargo fmt --all --check
 	cargo run --release --quiet -p xtask -- tidy
-	cargo clippy --release --workspace --all-targets -- -D warnings
+	tools/same-features
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
-spec: tools rocksdb build
+spec: build
 	$(CARGO_TEST) -p lapsedb-testkit
 
-bench: tools rocksdb build
+bench: build
 	cargo run --release --quiet -p lapsedb-bench -- run --server $(CARGO_TARGET_DIR)/release/lapsedb --dir $(LAPSEDB_CACHE)/bench $(BENCH_ARGS)
 
-fuzz: tools rocksdb
+fuzz: rocksdb
 	PROPTEST_CASES=$(CASES) $(CARGO_TEST) --workspace --no-fail-fast
 	tools/fuzz $(SECONDS_EACH)
 
-soak: tools rocksdb build
+soak: build
 	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_SOAK) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
 	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_SOAK) -p lapsedb-testkit no_reply_contradicts_every_order
 	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store store_is_as_the_model
@@ -80,16 +83,24 @@ soak: tools rocksdb build
 # The rest are steps of the above.
 
 # The server itself, because tests with real clients and the bench start it as a process.
-build: tools rocksdb
-	cargo build --release -p lapsedb-server
+build: rocksdb
+	$(CARGO) build --release -p lapsedb-server
 
 # Installs the Debian packages that are missing; says so in one line where it may not.
 tools:
 	@tools/need
 
-# Compiles RocksDB's C++ once per machine and version.
-rocksdb: tools
-	@tools/rocksdb/build
+# Begins the target folder of a new clone with what another one has built.
+loaded: tools
+	@tools/build-cache load
+
+# Downloads the crates, before anything is compiled.
+crates: loaded
+	@tools/fetch
+
+# Compiles RocksDB's C++ once per machine, version, set of flags and compiler.
+rocksdb: crates
+	@cargo run --release --quiet -p rocksdb-archive
 
 # Installs the client libraries the client tests use, in folders that git ignores.
 clients: tools

@@ -53,7 +53,7 @@ fn run_gen() -> ExitCode {
 }
 
 fn run_tidy() -> ExitCode {
-    // Asked at run time: clones share a target folder, and what was compiled in one may run in another. Cargo sets the
+    // Asked at run time: what was compiled in one clone may run in another. Cargo sets the
     // variable to this package's folder, one below the root; without cargo, this is started in the root.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let root = package

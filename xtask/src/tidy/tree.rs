@@ -15,6 +15,7 @@ pub struct TextFile {
 /// What is built, installed or git's own.
 const SKIPPED: &[&str] = &[
     ".git",
+    ".cargo",
     "target",
     "node_modules",
     ".venv",

@@ -21,6 +21,12 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ),
 ];
 
+/// What a Rust file may not hold: the path of the clone it was compiled in, because it may run in another (docs/decisions/0020).
+const PATHS_OF_A_CLONE: &[&str] = &[
+    concat!("env!(\"CARGO_MANIFEST", "_DIR\")"),
+    concat!("env!(\"CARGO_BIN", "_EXE_"),
+];
+
 /// Where a lock file may say a package comes from.
 const PUBLIC_SOURCES: &[&str] = &[
     "https://registry.npmjs.org/",
@@ -35,6 +41,10 @@ pub fn check(path: &str, text: &str, complaints: &mut Vec<Complaint>) {
             if line.contains(word) {
                 complaints.push(Complaint::new(path, index + 1, format!("`{word}`: {why}")));
             }
+        }
+        if path.ends_with(".rs") && PATHS_OF_A_CLONE.iter().any(|word| line.contains(word)) {
+            let message = "the path of one clone: read the variable when the program runs";
+            complaints.push(Complaint::new(path, index + 1, message));
         }
         if is_lock_file(path)
             && let Some(source) = package_source(line)
@@ -83,6 +93,17 @@ mod tests {
             complaints("README.md", "works at home, see ./work and the root"),
             0
         );
+    }
+
+    #[test]
+    fn no_program_holds_the_path_of_its_clone() {
+        for word in PATHS_OF_A_CLONE {
+            let line = format!("let path = {word}");
+            assert_eq!(complaints("crates/a/tests/b.rs", &line), 1, "{word}");
+            assert_eq!(complaints("docs/decisions/0020-a.md", &line), 0, "{word}");
+        }
+        let read_late = "std::env::var_os(\"CARGO_MANIFEST_DIR\")";
+        assert_eq!(complaints("crates/a/tests/b.rs", read_late), 0);
     }
 
     #[test]

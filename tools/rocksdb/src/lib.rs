@@ -1,1 +1,0 @@
-//! Holds nothing: building its one dependency is the point.
