@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
+use lapsedb_testkit::TimeLimit;
+
 use crate::*;
 
 /// A time that is moved by hand. It leaves its number in the store, as the real clock does.
@@ -43,6 +45,7 @@ pub(crate) struct Bench {
     pub engine: Arc<AnyEngine>,
     pub time: Arc<HandTime>,
     _folder: Option<tempfile::TempDir>,
+    _limit: TimeLimit,
 }
 
 pub(crate) fn memory() -> Bench {
@@ -57,6 +60,7 @@ pub(crate) fn memory() -> Bench {
         engine: Arc::new(engine),
         time,
         _folder: None,
+        _limit: TimeLimit::start(),
     }
 }
 
@@ -78,10 +82,13 @@ pub(crate) fn rocksdb() -> Bench {
         engine: Arc::new(engine),
         time,
         _folder: Some(folder),
+        _limit: TimeLimit::start(),
     }
 }
 
+/// Runs a future that needs neither timers nor sockets. Called thousands of times by a test, so with the cheapest runtime.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    let _limit = TimeLimit::start();
     tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()

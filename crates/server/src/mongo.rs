@@ -177,35 +177,35 @@ mod tests {
         (serving, address)
     }
 
-    /// Whether a greeting is answered soon.
-    async fn answers(stream: &mut TcpStream) -> bool {
-        let mut first = [0];
-        let soon = Duration::from_millis(500);
-        timeout(soon, stream.read_exact(&mut first)).await.is_ok()
+    /// The first byte of the answer to a greeting.
+    async fn answer(stream: &mut TcpStream) {
+        stream.read_exact(&mut [0]).await.unwrap();
     }
 
-    #[tokio::test]
-    async fn who_comes_over_the_limit_waits_until_somebody_goes() {
-        let (serving, address) = open().await;
-        let mut all = Vec::new();
-        for _ in 0..CONNECTIONS_MAX + 2 {
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            stream.write_all(HELLO).await.unwrap();
-            all.push(stream);
-        }
-        let (mut served, mut waiting) = (Vec::new(), Vec::new());
-        for mut stream in all {
-            if answers(&mut stream).await {
-                served.push(stream);
-            } else {
-                waiting.push(stream);
+    #[test]
+    fn who_comes_over_the_limit_waits_until_somebody_goes() {
+        lapsedb_testkit::run(async {
+            let (serving, address) = open().await;
+            let mut all = Vec::new();
+            for _ in 0..CONNECTIONS_MAX + 2 {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                stream.write_all(HELLO).await.unwrap();
+                all.push(stream);
             }
-        }
-        assert!((1..=CONNECTIONS_MAX).contains(&served.len()));
-        let first = waiting.first_mut().unwrap();
-        drop(served.pop());
-        assert!(answers(first).await);
-        drop((served, waiting));
-        serving.stop().await;
+            let (mut served, mut waiting) = (Vec::new(), Vec::new());
+            for mut stream in all {
+                // On a busy machine one that is served may be taken for one that waits, which does no harm.
+                let soon = Duration::from_millis(500);
+                match timeout(soon, answer(&mut stream)).await {
+                    Ok(()) => served.push(stream),
+                    Err(_) => waiting.push(stream),
+                }
+            }
+            assert!((1..=CONNECTIONS_MAX).contains(&served.len()));
+            drop(served.pop());
+            answer(waiting.first_mut().unwrap()).await;
+            drop((served, waiting));
+            serving.stop().await;
+        });
     }
 }

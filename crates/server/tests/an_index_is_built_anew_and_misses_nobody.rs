@@ -117,8 +117,14 @@ fn keep_writing(container: &mut Container, random: &mut Random, stop: &AtomicBoo
     }
 }
 
-/// Changes the policy while somebody writes; kills and restarts the server if it is on disk.
-fn change_under_load(server: &mut Server, engine: Engine, policy: &Value, random: &mut Random) {
+/// Changes the policy while somebody writes; kills and restarts the server if it is on disk. Says how much of the index was built
+/// when the change was answered, of 100.
+fn change_under_load(
+    server: &mut Server,
+    engine: Engine,
+    policy: &Value,
+    random: &mut Random,
+) -> u64 {
     let mut container = server.existing("db", "c", "/pk");
     let stop = AtomicBool::new(false);
     let mut writer = server.existing("db", "c", "/pk");
@@ -132,7 +138,6 @@ fn change_under_load(server: &mut Server, engine: Engine, policy: &Value, random
         stop.store(true, Ordering::Relaxed);
         begun
     });
-    assert!(begun < 100, "so many items are not done at once");
     if engine == Engine::Disk {
         server.kill();
         server.restart();
@@ -143,10 +148,12 @@ fn change_under_load(server: &mut Server, engine: Engine, policy: &Value, random
         );
         check_quiet(&mut container, true);
     }
+    begun
 }
 
 #[test]
 fn a_query_is_right_before_while_and_after_the_index_is_built() {
+    let mut built_at_once = Vec::new();
     for engine in Engine::ALL {
         let mut server = Server::start(&Options::new(engine).flag("--purge").flag("off"));
         server.database("db");
@@ -158,7 +165,8 @@ fn a_query_is_right_before_while_and_after_the_index_is_built() {
             json!({"includedPaths": [{"path": "/n/?"}], "excludedPaths": [{"path": "/*"}],
                 "compositeIndexes": [[{"path": "/n"}, {"path": "/id", "order": "descending"}]]}),
         ] {
-            change_under_load(&mut server, engine, &policy, &mut random);
+            let begun = change_under_load(&mut server, engine, &policy, &mut random);
+            built_at_once.push(begun == 100);
         }
         server.advance_ms(LIFE * 1000);
         let mut container = server.existing("db", "c", "/pk");
@@ -178,4 +186,6 @@ fn a_query_is_right_before_while_and_after_the_index_is_built() {
         }
         container.check_counts();
     }
+    // On a busy machine the background may finish an index before the change is answered, but not each time.
+    assert!(built_at_once.contains(&false), "nothing was left to build");
 }

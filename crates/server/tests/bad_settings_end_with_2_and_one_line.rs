@@ -38,10 +38,9 @@ fn the_published_key_on_an_open_address() {
 
 #[test]
 fn a_bad_variable_is_named() {
-    let output = common::program()
-        .env("LAPSEDB_DURABILITY", "never")
-        .output()
-        .unwrap();
+    let mut program = common::program();
+    program.env("LAPSEDB_DURABILITY", "never");
+    let output = common::output(program);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         String::from_utf8(output.stderr)

@@ -2,6 +2,7 @@
 //! not is there whole or not at all, and every count is what is there.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use lapsedb_testkit::{Container, Engine, Options, Random, Request, Server};
@@ -17,6 +18,8 @@ const IDS: usize = 12;
 const BATCH: usize = 5;
 /// How long the writers run before the kill, at least and at most.
 const RUN_MS: (u64, u64) = (20, 120);
+/// Writes that are acknowledged before the kill at least, however long that takes on a busy machine.
+const ACKNOWLEDGED_MIN: u64 = 20;
 /// How far the clock moves from one cycle to the next: short lives end, long ones do not.
 const CYCLE_CLOCK_MS: u64 = 1700;
 
@@ -39,7 +42,6 @@ struct Writer {
     random: Random,
     known: Known,
     tags: u64,
-    acknowledged: u64,
 }
 
 impl Writer {
@@ -49,7 +51,6 @@ impl Writer {
             random: Random::new(number as u64),
             known: Known::new(),
             tags: 0,
-            acknowledged: 0,
         }
     }
 
@@ -138,7 +139,7 @@ impl Writer {
     }
 
     /// Writes until the server is gone; gives back what was under way then.
-    fn run(&mut self, mut container: Container, now: u64) -> Change {
+    fn run(&mut self, mut container: Container, now: u64, acknowledged: &AtomicU64) -> Change {
         loop {
             let (request, change, expected) = self.next(&container, now);
             let Ok(reply) = container.client().send(request) else {
@@ -149,7 +150,7 @@ impl Writer {
                 "{change:?} of {}: {reply:?}",
                 self.partition
             );
-            self.acknowledged += 1;
+            acknowledged.fetch_add(1, Ordering::Relaxed);
             self.apply(&change);
         }
     }
@@ -232,14 +233,20 @@ fn one_cycle(
         .collect();
     let changer = server.existing("d", "settings", "/pk");
     let from = *settings;
+    let acknowledged = &AtomicU64::new(0);
     std::thread::scope(|scope| {
         let running: Vec<_> = writers
             .iter_mut()
             .zip(connections)
-            .map(|(writer, container)| scope.spawn(move || writer.run(container, now)))
+            .map(|(writer, container)| {
+                scope.spawn(move || writer.run(container, now, acknowledged))
+            })
             .collect();
         let changing = scope.spawn(move || change_settings(changer, from));
         std::thread::sleep(Duration::from_millis(run_ms));
+        while acknowledged.load(Ordering::Relaxed) < ACKNOWLEDGED_MIN {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         server.kill();
         let pending = running
             .into_iter()
@@ -303,7 +310,6 @@ fn kill_in_the_middle_of_writes_loses_nothing_acknowledged() {
         );
         settings = found;
     }
-    let acknowledged: u64 = writers.iter().map(|writer| writer.acknowledged).sum();
-    assert!(acknowledged > 10 * cycles(), "only {acknowledged} writes");
-    println!("{acknowledged} writes acknowledged over {} kills", cycles());
+    let sent: u64 = writers.iter().map(|writer| writer.tags).sum();
+    println!("{sent} versions sent over {} kills", cycles());
 }

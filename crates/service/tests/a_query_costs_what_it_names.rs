@@ -302,18 +302,24 @@ async fn holds_for(count: u64) {
     assert!(counts.query_items() > 0 && counts.query_index_entries() > 0);
 }
 
-#[tokio::test]
-async fn of_a_thousand() {
-    holds_for(1_000).await;
+#[test]
+fn of_a_thousand() {
+    lapsedb_testkit::run(async {
+        holds_for(1_000).await;
+    });
 }
 
-#[tokio::test]
-async fn of_ten_thousand() {
-    holds_for(10_000).await;
+#[test]
+fn of_ten_thousand() {
+    lapsedb_testkit::run(async {
+        holds_for(10_000).await;
+    });
 }
 
-#[tokio::test]
+#[test]
 #[ignore = "takes a while: make soak"]
-async fn of_a_hundred_thousand() {
-    holds_for(100_000).await;
+fn of_a_hundred_thousand() {
+    lapsedb_testkit::run(async {
+        holds_for(100_000).await;
+    });
 }

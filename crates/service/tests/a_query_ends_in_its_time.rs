@@ -34,13 +34,15 @@ async fn outcome(bench: &Bench, time_max: Duration) -> Result<usize, Kind> {
     page.map(|page| page.rows.len()).map_err(|error| error.kind)
 }
 
-#[tokio::test]
-async fn with_no_time_there_is_no_answer_and_with_some_there_is() {
-    let bench = Bench::new().await;
-    bench.database("db").await;
-    bench.collection("db", "c", None).await;
-    write(&bench.ctx, "db", "c", "a").await.unwrap();
-    write(&bench.ctx, "db", "c", "b").await.unwrap();
-    assert_eq!(outcome(&bench, Duration::ZERO).await, Err(Kind::TimedOut));
-    assert_eq!(outcome(&bench, Duration::from_secs(600)).await, Ok(2));
+#[test]
+fn with_no_time_there_is_no_answer_and_with_some_there_is() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        bench.database("db").await;
+        bench.collection("db", "c", None).await;
+        write(&bench.ctx, "db", "c", "a").await.unwrap();
+        write(&bench.ctx, "db", "c", "b").await.unwrap();
+        assert_eq!(outcome(&bench, Duration::ZERO).await, Err(Kind::TimedOut));
+        assert_eq!(outcome(&bench, Duration::from_secs(600)).await, Ok(2));
+    });
 }

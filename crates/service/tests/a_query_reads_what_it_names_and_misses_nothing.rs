@@ -121,35 +121,37 @@ async fn asked(bench: &Bench, text: &str, size: usize) -> Vec<String> {
     }
 }
 
-#[tokio::test]
-async fn as_a_scan_of_everything() {
-    let bench = Bench::new().await;
-    bench.database("db").await;
-    bench.collection("db", "c", Some(20)).await;
-    for i in 0..60 {
-        put(&bench, i).await;
-    }
-    for step in 0..3 {
-        let documents = living(&bench).await;
-        for text in QUERIES {
-            let now = i64::try_from(bench.service.clock().now().0).unwrap();
-            let expected =
-                lapsedb_sql::run(text, &Params::new(), documents.iter().cloned(), now).unwrap();
-            let mut expected: Vec<String> = expected.iter().map(json::to_string).collect();
-            let ordered = text.contains("ORDER BY");
-            if !ordered {
-                expected.sort_unstable();
-            }
-            for size in [1, 3, 100] {
-                let mut rows = asked(&bench, text, size).await;
-                if !ordered {
-                    rows.sort_unstable();
-                }
-                assert_eq!(rows, expected, "{text} by {size} at step {step}");
-            }
+#[test]
+fn as_a_scan_of_everything() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        bench.database("db").await;
+        bench.collection("db", "c", Some(20)).await;
+        for i in 0..60 {
+            put(&bench, i).await;
         }
-        // Ten seconds on, a fifth is gone; ten more, and only what never ends or was written again is left.
-        bench.service.clock().advance(10_000).unwrap();
-        put(&bench, 2 + step).await;
-    }
+        for step in 0..3 {
+            let documents = living(&bench).await;
+            for text in QUERIES {
+                let now = i64::try_from(bench.service.clock().now().0).unwrap();
+                let expected =
+                    lapsedb_sql::run(text, &Params::new(), documents.iter().cloned(), now).unwrap();
+                let mut expected: Vec<String> = expected.iter().map(json::to_string).collect();
+                let ordered = text.contains("ORDER BY");
+                if !ordered {
+                    expected.sort_unstable();
+                }
+                for size in [1, 3, 100] {
+                    let mut rows = asked(&bench, text, size).await;
+                    if !ordered {
+                        rows.sort_unstable();
+                    }
+                    assert_eq!(rows, expected, "{text} by {size} at step {step}");
+                }
+            }
+            // Ten seconds on, a fifth is gone; ten more, and only what never ends or was written again is left.
+            bench.service.clock().advance(10_000).unwrap();
+            put(&bench, 2 + step).await;
+        }
+    });
 }

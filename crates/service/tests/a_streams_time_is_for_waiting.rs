@@ -16,25 +16,27 @@ async fn late(bench: &Bench) -> Work {
     work.unwrap().within(wait).running_out(true)
 }
 
-#[tokio::test]
-async fn a_late_batch_is_empty_and_the_stream_goes_on() {
-    let bench = Bench::new().await;
-    let namespace = Namespace::pseudo("d", "c");
-    let mut work = Work::new(bench.ctx.clone());
-    let aggregate = Aggregate {
-        pipeline: vec![Value::Object(object(r#"{"$changeStream":{}}"#))],
-        ..Aggregate::default()
-    };
-    let opened = documents::aggregate(&mut work, &namespace, &aggregate).await;
-    let more = GetMore {
-        cursor: opened.unwrap().cursor,
-        batch_size: None,
-    };
-    for _ in 0..3 {
-        let mut work = late(&bench).await;
-        let batch = cursors::get_more(&mut work, &namespace, &more)
-            .await
-            .unwrap();
-        assert_eq!((batch.cursor, batch.documents.len()), (more.cursor, 0));
-    }
+#[test]
+fn a_late_batch_is_empty_and_the_stream_goes_on() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        let namespace = Namespace::pseudo("d", "c");
+        let mut work = Work::new(bench.ctx.clone());
+        let aggregate = Aggregate {
+            pipeline: vec![Value::Object(object(r#"{"$changeStream":{}}"#))],
+            ..Aggregate::default()
+        };
+        let opened = documents::aggregate(&mut work, &namespace, &aggregate).await;
+        let more = GetMore {
+            cursor: opened.unwrap().cursor,
+            batch_size: None,
+        };
+        for _ in 0..3 {
+            let mut work = late(&bench).await;
+            let batch = cursors::get_more(&mut work, &namespace, &more)
+                .await
+                .unwrap();
+            assert_eq!((batch.cursor, batch.documents.len()), (more.cursor, 0));
+        }
+    });
 }

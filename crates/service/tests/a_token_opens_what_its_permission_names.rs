@@ -36,191 +36,209 @@ async fn grant(bench: &Bench, id: &str, mode: &str, resource: &str, key: &str) -
     bench.by(Who::Token(grant))
 }
 
-#[tokio::test]
-async fn a_collection_by_name_and_by_link() {
-    let bench = bench().await;
-    let own = collections::read(&bench.ctx, ("db", "c"), &ALWAYS, false).await;
-    let own = text(&own.unwrap().reply, "_self");
-    for (id, resource) in [("name", "dbs/db/colls/c"), ("link", own.as_str())] {
-        let reader = grant(&bench, &format!("{id}r"), "Read", resource, "").await;
-        assert!(visible(&reader, "db", "c", "a").await.unwrap());
-        assert_eq!(kind(write(&reader, "db", "c", "a").await), Kind::Forbidden);
-        assert_eq!(
-            kind(visible(&reader, "db", "d", "a").await),
-            Kind::Forbidden
-        );
-        assert_eq!(
-            kind(visible(&reader, "foreign", "c", "a").await),
-            Kind::Forbidden
-        );
-        let writer = grant(&bench, &format!("{id}w"), "all", resource, "").await;
-        write(&writer, "db", "c", "a").await.unwrap();
-        assert_eq!(kind(write(&writer, "db", "d", "a").await), Kind::Forbidden);
-        for ctx in [&reader, &writer] {
-            let definition = collections::read(ctx, ("db", "c"), &ALWAYS, false).await;
-            assert!(definition.is_ok());
-            assert_eq!(kind(databases::list(ctx, &all()).await), Kind::Forbidden);
-            let deleted = collections::delete(ctx, ("db", "c"), &ALWAYS).await;
-            assert_eq!(kind(deleted), Kind::Forbidden);
-            let read = permissions::list(ctx, ("db", "u"), &all(), None).await;
-            assert_eq!(kind(read), Kind::Forbidden);
-        }
-    }
-}
-
-#[tokio::test]
-async fn one_item_by_name() {
-    let bench = bench().await;
-    let key = ",\"resourcePartitionKey\":[\"p\"]";
-    let reader = grant(&bench, "i", "Read", "dbs/db/colls/c/docs/a", key).await;
-    assert!(visible(&reader, "db", "c", "a").await.unwrap());
-    assert_eq!(
-        kind(visible(&reader, "db", "c", "b").await),
-        Kind::Forbidden
-    );
-}
-
-#[tokio::test]
-async fn a_collection_made_again_is_not_meant() {
-    let bench = bench().await;
-    let reader = grant(&bench, "p", "All", "dbs/db/colls/c", "").await;
-    collections::delete(&bench.ctx, ("db", "c"), &ALWAYS)
-        .await
-        .unwrap();
-    bench.collection("db", "c", None).await;
-    write(&bench.ctx, "db", "c", "a").await.unwrap();
-    assert_eq!(
-        kind(visible(&reader, "db", "c", "a").await),
-        Kind::Forbidden
-    );
-}
-
-#[tokio::test]
-async fn a_name_that_leads_nowhere_opens_nothing_later() {
-    let bench = bench().await;
-    let link = "dbs/AQAAAA==/colls/AQAAAJ0fgTc=";
-    for (id, resource) in [("name", "dbs/db/colls/later"), ("link", link)] {
-        let writer = grant(&bench, id, "All", resource, "").await;
-        if id == "name" {
-            bench.collection("db", "later", None).await;
-        }
-        for coll in ["c", "later"] {
-            assert_eq!(kind(write(&writer, "db", coll, "a").await), Kind::Forbidden);
+#[test]
+fn a_collection_by_name_and_by_link() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let own = collections::read(&bench.ctx, ("db", "c"), &ALWAYS, false).await;
+        let own = text(&own.unwrap().reply, "_self");
+        for (id, resource) in [("name", "dbs/db/colls/c"), ("link", own.as_str())] {
+            let reader = grant(&bench, &format!("{id}r"), "Read", resource, "").await;
+            assert!(visible(&reader, "db", "c", "a").await.unwrap());
+            assert_eq!(kind(write(&reader, "db", "c", "a").await), Kind::Forbidden);
             assert_eq!(
-                kind(visible(&writer, "db", coll, "a").await),
+                kind(visible(&reader, "db", "d", "a").await),
                 Kind::Forbidden
             );
+            assert_eq!(
+                kind(visible(&reader, "foreign", "c", "a").await),
+                Kind::Forbidden
+            );
+            let writer = grant(&bench, &format!("{id}w"), "all", resource, "").await;
+            write(&writer, "db", "c", "a").await.unwrap();
+            assert_eq!(kind(write(&writer, "db", "d", "a").await), Kind::Forbidden);
+            for ctx in [&reader, &writer] {
+                let definition = collections::read(ctx, ("db", "c"), &ALWAYS, false).await;
+                assert!(definition.is_ok());
+                assert_eq!(kind(databases::list(ctx, &all()).await), Kind::Forbidden);
+                let deleted = collections::delete(ctx, ("db", "c"), &ALWAYS).await;
+                assert_eq!(kind(deleted), Kind::Forbidden);
+                let read = permissions::list(ctx, ("db", "u"), &all(), None).await;
+                assert_eq!(kind(read), Kind::Forbidden);
+            }
         }
-    }
+    });
 }
 
-#[tokio::test]
-async fn an_item_of_another_partition_is_not_found_by_its_rid() {
-    let bench = bench().await;
-    let op = |pk: &str| ItemOp {
-        action: Action::Upsert(
-            Document::new(object(&format!("{{\"id\":\"x\",\"pk\":\"{pk}\"}}"))).unwrap(),
-        ),
-        partition: Some(PartitionKey::parse(&format!("[\"{pk}\"]")).unwrap()),
-        if_match: None,
-        if_none_match: None,
-    };
-    let ran = items::run(&bench.ctx, ("db", "c"), None, &[op("other")], Mode::Each)
-        .await
-        .unwrap();
-    let item = ran.results[0].as_ref().unwrap().item.as_ref().unwrap();
-    let mut shown = Vec::new();
-    resource::write_item(&ran.collection, &item.header, &item.body, &mut shown).unwrap();
-    let rid = value(&String::from_utf8(shown).unwrap())
-        .get("_rid")
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let reader = grant(
-        &bench,
-        "p",
-        "Read",
-        "dbs/db/colls/c",
-        ",\"resourcePartitionKey\":[\"p\"]",
-    )
-    .await;
-    for ctx in [&reader, &bench.ctx] {
-        assert!(!visible(ctx, "db", "c", &rid).await.unwrap());
-    }
+#[test]
+fn one_item_by_name() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let key = ",\"resourcePartitionKey\":[\"p\"]";
+        let reader = grant(&bench, "i", "Read", "dbs/db/colls/c/docs/a", key).await;
+        assert!(visible(&reader, "db", "c", "a").await.unwrap());
+        assert_eq!(
+            kind(visible(&reader, "db", "c", "b").await),
+            Kind::Forbidden
+        );
+    });
 }
 
-#[tokio::test]
-async fn the_read_only_key_gets_no_tokens() {
-    let bench = bench().await;
-    grant(&bench, "p", "All", "dbs/db/colls/c", "").await;
-    let reader = bench.by(Who::ReadOnly);
-    let read = permissions::read(&reader, ("db", "u"), "p", &ALWAYS, None).await;
-    assert_eq!(kind(read), Kind::Forbidden);
-    let list = permissions::list(&reader, ("db", "u"), &all(), None).await;
-    assert_eq!(kind(list), Kind::Forbidden);
-    assert!(users::list(&reader, "db", &all()).await.is_ok());
+#[test]
+fn a_collection_made_again_is_not_meant() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let reader = grant(&bench, "p", "All", "dbs/db/colls/c", "").await;
+        collections::delete(&bench.ctx, ("db", "c"), &ALWAYS)
+            .await
+            .unwrap();
+        bench.collection("db", "c", None).await;
+        write(&bench.ctx, "db", "c", "a").await.unwrap();
+        assert_eq!(
+            kind(visible(&reader, "db", "c", "a").await),
+            Kind::Forbidden
+        );
+    });
 }
 
-#[tokio::test]
-async fn a_token_ends() {
-    let bench = bench().await;
-    let body = object("{\"id\":\"p\",\"permissionMode\":\"Read\",\"resource\":\"dbs/db/colls/c\"}");
-    let before = Clock::wall_now();
-    let permission = permissions::create(&bench.ctx, ("db", "u"), &body, false, Some(600)).await;
-    let token = text(&permission.unwrap(), "_token");
-    let at = |secs: u64| Millis(before.0 + secs * 1000);
-    assert!(token::verify(&bench.service, &token, at(590)).is_ok());
-    assert_eq!(
-        kind(token::verify(&bench.service, &token, at(700))),
-        Kind::Forbidden
-    );
-    let short = permissions::read(&bench.ctx, ("db", "u"), "p", &ALWAYS, Some(599)).await;
-    assert_eq!(kind(short), Kind::BadRequest);
+#[test]
+fn a_name_that_leads_nowhere_opens_nothing_later() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let link = "dbs/AQAAAA==/colls/AQAAAJ0fgTc=";
+        for (id, resource) in [("name", "dbs/db/colls/later"), ("link", link)] {
+            let writer = grant(&bench, id, "All", resource, "").await;
+            if id == "name" {
+                bench.collection("db", "later", None).await;
+            }
+            for coll in ["c", "later"] {
+                assert_eq!(kind(write(&writer, "db", coll, "a").await), Kind::Forbidden);
+                assert_eq!(
+                    kind(visible(&writer, "db", coll, "a").await),
+                    Kind::Forbidden
+                );
+            }
+        }
+    });
 }
 
-#[tokio::test]
-async fn a_permission_must_name_what_is_there() {
-    let bench = bench().await;
-    let refused = async |text: &str| {
-        kind(permissions::create(&bench.ctx, ("db", "u"), &object(text), false, None).await)
-    };
-    for (body, expected) in [
-        (
-            r#"{"id":"p","resource":"dbs/db/colls/c"}"#,
-            Kind::BadRequest,
-        ),
-        (r#"{"id":"p","permissionMode":"Read"}"#, Kind::BadRequest),
-        (
-            r#"{"id":"p","permissionMode":"Write","resource":"dbs/db/colls/c"}"#,
-            Kind::BadRequest,
-        ),
-        (
-            r#"{"id":"p","permissionMode":"Read","resource":"colls/c"}"#,
-            Kind::BadRequest,
-        ),
-        (
-            r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls"}"#,
-            Kind::BadRequest,
-        ),
-        (
-            r#"{"id":"p","permissionMode":"Read","resource":"dbs/foreign/colls/c"}"#,
-            Kind::BadRequest,
-        ),
-        (
-            r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c/docs/a"}"#,
-            Kind::BadRequest,
-        ),
-        (
-            r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c/docs/none","resourcePartitionKey":["p"]}"#,
-            Kind::NotFound,
-        ),
-        (
-            r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c","resourcePartitionKey":["p","q"]}"#,
-            Kind::BadRequest,
-        ),
-    ] {
-        assert_eq!(refused(body).await, expected, "{body}");
-    }
-    let page = permissions::list(&bench.ctx, ("db", "u"), &all(), None).await;
-    assert!(page.unwrap().values.is_empty());
+#[test]
+fn an_item_of_another_partition_is_not_found_by_its_rid() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let op = |pk: &str| ItemOp {
+            action: Action::Upsert(
+                Document::new(object(&format!("{{\"id\":\"x\",\"pk\":\"{pk}\"}}"))).unwrap(),
+            ),
+            partition: Some(PartitionKey::parse(&format!("[\"{pk}\"]")).unwrap()),
+            if_match: None,
+            if_none_match: None,
+        };
+        let ran = items::run(&bench.ctx, ("db", "c"), None, &[op("other")], Mode::Each)
+            .await
+            .unwrap();
+        let item = ran.results[0].as_ref().unwrap().item.as_ref().unwrap();
+        let mut shown = Vec::new();
+        resource::write_item(&ran.collection, &item.header, &item.body, &mut shown).unwrap();
+        let rid = value(&String::from_utf8(shown).unwrap())
+            .get("_rid")
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let reader = grant(
+            &bench,
+            "p",
+            "Read",
+            "dbs/db/colls/c",
+            ",\"resourcePartitionKey\":[\"p\"]",
+        )
+        .await;
+        for ctx in [&reader, &bench.ctx] {
+            assert!(!visible(ctx, "db", "c", &rid).await.unwrap());
+        }
+    });
+}
+
+#[test]
+fn the_read_only_key_gets_no_tokens() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        grant(&bench, "p", "All", "dbs/db/colls/c", "").await;
+        let reader = bench.by(Who::ReadOnly);
+        let read = permissions::read(&reader, ("db", "u"), "p", &ALWAYS, None).await;
+        assert_eq!(kind(read), Kind::Forbidden);
+        let list = permissions::list(&reader, ("db", "u"), &all(), None).await;
+        assert_eq!(kind(list), Kind::Forbidden);
+        assert!(users::list(&reader, "db", &all()).await.is_ok());
+    });
+}
+
+#[test]
+fn a_token_ends() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let body =
+            object("{\"id\":\"p\",\"permissionMode\":\"Read\",\"resource\":\"dbs/db/colls/c\"}");
+        let before = Clock::wall_now();
+        let permission =
+            permissions::create(&bench.ctx, ("db", "u"), &body, false, Some(600)).await;
+        let token = text(&permission.unwrap(), "_token");
+        let at = |secs: u64| Millis(before.0 + secs * 1000);
+        assert!(token::verify(&bench.service, &token, at(590)).is_ok());
+        assert_eq!(
+            kind(token::verify(&bench.service, &token, at(700))),
+            Kind::Forbidden
+        );
+        let short = permissions::read(&bench.ctx, ("db", "u"), "p", &ALWAYS, Some(599)).await;
+        assert_eq!(kind(short), Kind::BadRequest);
+    });
+}
+
+#[test]
+fn a_permission_must_name_what_is_there() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let refused = async |text: &str| {
+            kind(permissions::create(&bench.ctx, ("db", "u"), &object(text), false, None).await)
+        };
+        for (body, expected) in [
+            (
+                r#"{"id":"p","resource":"dbs/db/colls/c"}"#,
+                Kind::BadRequest,
+            ),
+            (r#"{"id":"p","permissionMode":"Read"}"#, Kind::BadRequest),
+            (
+                r#"{"id":"p","permissionMode":"Write","resource":"dbs/db/colls/c"}"#,
+                Kind::BadRequest,
+            ),
+            (
+                r#"{"id":"p","permissionMode":"Read","resource":"colls/c"}"#,
+                Kind::BadRequest,
+            ),
+            (
+                r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls"}"#,
+                Kind::BadRequest,
+            ),
+            (
+                r#"{"id":"p","permissionMode":"Read","resource":"dbs/foreign/colls/c"}"#,
+                Kind::BadRequest,
+            ),
+            (
+                r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c/docs/a"}"#,
+                Kind::BadRequest,
+            ),
+            (
+                r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c/docs/none","resourcePartitionKey":["p"]}"#,
+                Kind::NotFound,
+            ),
+            (
+                r#"{"id":"p","permissionMode":"Read","resource":"dbs/db/colls/c","resourcePartitionKey":["p","q"]}"#,
+                Kind::BadRequest,
+            ),
+        ] {
+            assert_eq!(refused(body).await, expected, "{body}");
+        }
+        let page = permissions::list(&bench.ctx, ("db", "u"), &all(), None).await;
+        assert!(page.unwrap().values.is_empty());
+    });
 }

@@ -67,88 +67,96 @@ async fn held(bench: &Bench, db: &str) -> (usize, usize, usize, usize, bool) {
     (offers, users, permissions, count, item)
 }
 
-#[tokio::test]
-async fn a_database_takes_everything_of_its_own() {
-    let bench = Bench::new().await;
-    furnish(&bench, "one").await;
-    furnish(&bench, "two").await;
-    assert_eq!(held(&bench, "one").await, (2, 1, 1, 3, true));
-    databases::delete(&bench.ctx, "one", &ALWAYS).await.unwrap();
-    assert_eq!(
-        kind(databases::read(&bench.ctx, "one", &ALWAYS).await),
-        Kind::NotFound
-    );
-    assert_eq!(
-        kind(users::list(&bench.ctx, "one", &all()).await),
-        Kind::OwnerNotFound
-    );
-    assert_eq!(
-        offers::list(&bench.ctx, &all()).await.unwrap().values.len(),
-        2
-    );
-    assert_eq!(held(&bench, "two").await, (2, 1, 1, 3, true));
-    // Made again under the same names, it has nothing of the old one.
-    bench.database("one").await;
-    bench.collection("one", "c", None).await;
-    users::create(&bench.ctx, "one", &object("{\"id\":\"u\"}"), false)
-        .await
-        .unwrap();
-    assert_eq!(held(&bench, "one").await, (0, 1, 0, 0, false));
+#[test]
+fn a_database_takes_everything_of_its_own() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        furnish(&bench, "one").await;
+        furnish(&bench, "two").await;
+        assert_eq!(held(&bench, "one").await, (2, 1, 1, 3, true));
+        databases::delete(&bench.ctx, "one", &ALWAYS).await.unwrap();
+        assert_eq!(
+            kind(databases::read(&bench.ctx, "one", &ALWAYS).await),
+            Kind::NotFound
+        );
+        assert_eq!(
+            kind(users::list(&bench.ctx, "one", &all()).await),
+            Kind::OwnerNotFound
+        );
+        assert_eq!(
+            offers::list(&bench.ctx, &all()).await.unwrap().values.len(),
+            2
+        );
+        assert_eq!(held(&bench, "two").await, (2, 1, 1, 3, true));
+        // Made again under the same names, it has nothing of the old one.
+        bench.database("one").await;
+        bench.collection("one", "c", None).await;
+        users::create(&bench.ctx, "one", &object("{\"id\":\"u\"}"), false)
+            .await
+            .unwrap();
+        assert_eq!(held(&bench, "one").await, (0, 1, 0, 0, false));
+    });
 }
 
-#[tokio::test]
-async fn a_collection_takes_its_items_scripts_and_offer() {
-    let bench = Bench::new().await;
-    furnish(&bench, "one").await;
-    let taken = collections::delete(&bench.ctx, ("one", "c"), &ALWAYS).await;
-    assert_eq!(taken.unwrap().owner.path, "dbs/one");
-    assert_eq!(held(&bench, "one").await, (1, 1, 1, 0, false));
-    bench.collection("one", "c", None).await;
-    assert_eq!(held(&bench, "one").await, (1, 1, 1, 0, false));
+#[test]
+fn a_collection_takes_its_items_scripts_and_offer() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        furnish(&bench, "one").await;
+        let taken = collections::delete(&bench.ctx, ("one", "c"), &ALWAYS).await;
+        assert_eq!(taken.unwrap().owner.path, "dbs/one");
+        assert_eq!(held(&bench, "one").await, (1, 1, 1, 0, false));
+        bench.collection("one", "c", None).await;
+        assert_eq!(held(&bench, "one").await, (1, 1, 1, 0, false));
+    });
 }
 
-#[tokio::test]
-async fn a_user_takes_its_permissions_and_keeps_them_under_another_name() {
-    let bench = Bench::new().await;
-    furnish(&bench, "one").await;
-    let renamed = object("{\"id\":\"v\"}");
-    users::replace(&bench.ctx, "one", "u", &renamed, &ALWAYS)
-        .await
-        .unwrap();
-    assert_eq!(
-        kind(users::read(&bench.ctx, "one", "u", &ALWAYS).await),
-        Kind::NotFound
-    );
-    let page = permissions::list(&bench.ctx, ("one", "v"), &all(), None).await;
-    assert_eq!(ids(&page.unwrap()), ["p"]);
-    users::delete(&bench.ctx, "one", "v", &ALWAYS)
-        .await
-        .unwrap();
-    users::create(&bench.ctx, "one", &renamed, false)
-        .await
-        .unwrap();
-    let page = permissions::list(&bench.ctx, ("one", "v"), &all(), None).await;
-    assert!(page.unwrap().values.is_empty());
+#[test]
+fn a_user_takes_its_permissions_and_keeps_them_under_another_name() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        furnish(&bench, "one").await;
+        let renamed = object("{\"id\":\"v\"}");
+        users::replace(&bench.ctx, "one", "u", &renamed, &ALWAYS)
+            .await
+            .unwrap();
+        assert_eq!(
+            kind(users::read(&bench.ctx, "one", "u", &ALWAYS).await),
+            Kind::NotFound
+        );
+        let page = permissions::list(&bench.ctx, ("one", "v"), &all(), None).await;
+        assert_eq!(ids(&page.unwrap()), ["p"]);
+        users::delete(&bench.ctx, "one", "v", &ALWAYS)
+            .await
+            .unwrap();
+        users::create(&bench.ctx, "one", &renamed, false)
+            .await
+            .unwrap();
+        let page = permissions::list(&bench.ctx, ("one", "v"), &all(), None).await;
+        assert!(page.unwrap().values.is_empty());
+    });
 }
 
-#[tokio::test]
-async fn a_changed_index_policy_leaves_the_items() {
-    let bench = Bench::new().await;
-    furnish(&bench, "one").await;
-    let mut body = definition("c", None).into_object().unwrap();
-    body.insert(
-        "indexingPolicy",
-        value("{\"indexingMode\":\"none\",\"automatic\":false}"),
-    );
-    let body = lapsedb_value::Value::Object(body);
-    let reply = collections::replace(&bench.ctx, ("one", "c"), &body, &ALWAYS).await;
-    let reply = reply.unwrap();
-    let mode = reply
-        .reply
-        .value
-        .get("indexingPolicy")
-        .get("indexingMode")
-        .as_str();
-    assert_eq!(mode, Some("none"));
-    assert!(visible(&bench.ctx, "one", "c", "a").await.unwrap());
+#[test]
+fn a_changed_index_policy_leaves_the_items() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        furnish(&bench, "one").await;
+        let mut body = definition("c", None).into_object().unwrap();
+        body.insert(
+            "indexingPolicy",
+            value("{\"indexingMode\":\"none\",\"automatic\":false}"),
+        );
+        let body = lapsedb_value::Value::Object(body);
+        let reply = collections::replace(&bench.ctx, ("one", "c"), &body, &ALWAYS).await;
+        let reply = reply.unwrap();
+        let mode = reply
+            .reply
+            .value
+            .get("indexingPolicy")
+            .get("indexingMode")
+            .as_str();
+        assert_eq!(mode, Some("none"));
+        assert!(visible(&bench.ctx, "one", "c", "a").await.unwrap());
+    });
 }

@@ -187,21 +187,25 @@ fn eager() -> Tuning {
     }
 }
 
-#[tokio::test]
-async fn while_items_come_and_go() {
-    for query in QUERIES {
-        for size in [1, 7] {
-            told(Place::Memory, *query, &Tuning::default(), size, false).await;
-            told(Place::Memory, *query, &eager(), size, false).await;
+#[test]
+fn while_items_come_and_go() {
+    lapsedb_testkit::run(async {
+        for query in QUERIES {
+            for size in [1, 7] {
+                told(Place::Memory, *query, &Tuning::default(), size, false).await;
+                told(Place::Memory, *query, &eager(), size, false).await;
+            }
         }
-    }
+    });
 }
 
-#[tokio::test]
-async fn over_restarts() {
-    for query in QUERIES {
-        let folder = tempfile::tempdir().unwrap();
-        let place = Place::Disk(folder.path().to_path_buf());
-        told(place, *query, &Tuning::default(), 7, true).await;
-    }
+#[test]
+fn over_restarts() {
+    lapsedb_testkit::run(async {
+        for query in QUERIES {
+            let folder = tempfile::tempdir().unwrap();
+            let place = Place::Disk(folder.path().to_path_buf());
+            told(place, *query, &Tuning::default(), 7, true).await;
+        }
+    });
 }

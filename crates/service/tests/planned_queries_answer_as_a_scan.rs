@@ -274,6 +274,7 @@ type NewPlace = fn() -> (Place, Option<tempfile::TempDir>);
 const STACK_BYTES: usize = 128 << 20;
 
 fn run(stories: u32, place: NewPlace) {
+    let _limit = lapsedb_testkit::TimeLimit::start();
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
     let told = thread.spawn(move || tell_all(stories, place)).unwrap();
     told.join().unwrap();

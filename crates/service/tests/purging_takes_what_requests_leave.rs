@@ -69,83 +69,89 @@ async fn tick(bench: &Bench) {
     bench.service.tick().await.unwrap();
 }
 
-#[tokio::test]
-async fn a_container_at_its_limit_is_not_purged_and_catches_up_when_the_load_stops() {
-    let folder = TempDir::new().unwrap();
-    for place in [Place::Memory, Place::Disk(folder.path().to_path_buf())] {
-        let bench = bench(place, Some(&Wanted::Manual(RATE))).await;
-        for number in 0..ITEMS {
-            must_write(&bench, &format!("i{number}")).await;
-        }
-        bench.service.clock().advance(10_000).unwrap();
-        let mut rounds = 0;
-        while rounds < ROUNDS && purged(&bench).await < ITEMS {
-            let (begun, before) = (Instant::now(), purged(&bench).await);
-            // A megabyte costs more than half a second's units, so two of them leave a debt.
-            if let Some(wait) = write(&bench, "large", 1_000_000, ",\"ttl\":-1").await {
-                tick(&bench).await;
-                // Where this thread had to wait for others until the debt was paid, nothing is shown.
-                if begun.elapsed() + MARGIN < Duration::from_millis(wait) {
-                    rounds += 1;
-                    assert_eq!(purged(&bench).await, before, "round {rounds}");
+#[test]
+fn a_container_at_its_limit_is_not_purged_and_catches_up_when_the_load_stops() {
+    lapsedb_testkit::run(async {
+        let folder = TempDir::new().unwrap();
+        for place in [Place::Memory, Place::Disk(folder.path().to_path_buf())] {
+            let bench = bench(place, Some(&Wanted::Manual(RATE))).await;
+            for number in 0..ITEMS {
+                must_write(&bench, &format!("i{number}")).await;
+            }
+            bench.service.clock().advance(10_000).unwrap();
+            let mut rounds = 0;
+            while rounds < ROUNDS && purged(&bench).await < ITEMS {
+                let (begun, before) = (Instant::now(), purged(&bench).await);
+                // A megabyte costs more than half a second's units, so two of them leave a debt.
+                if let Some(wait) = write(&bench, "large", 1_000_000, ",\"ttl\":-1").await {
+                    tick(&bench).await;
+                    // Where this thread had to wait for others until the debt was paid, nothing is shown.
+                    if begun.elapsed() + MARGIN < Duration::from_millis(wait) {
+                        rounds += 1;
+                        assert_eq!(purged(&bench).await, before, "round {rounds}");
+                    }
+                    tokio::time::sleep(WAIT).await;
+                }
+            }
+            assert!(rounds > 0, "the container was never found at its limit");
+            for _ in 0..WAITS_MAX {
+                if purged(&bench).await == ITEMS {
+                    break;
                 }
                 tokio::time::sleep(WAIT).await;
+                tick(&bench).await;
             }
-        }
-        assert!(rounds > 0, "the container was never found at its limit");
-        for _ in 0..WAITS_MAX {
-            if purged(&bench).await == ITEMS {
-                break;
+            assert_eq!(purged(&bench).await, ITEMS, "the backlog drains");
+            // A full second's worth is there at once: purging has spent nothing of it.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            for id in ["new", "newer"] {
+                assert_eq!(write(&bench, id, 1_000_000, "").await, None);
             }
-            tokio::time::sleep(WAIT).await;
-            tick(&bench).await;
+            bench.service.close().await.unwrap();
         }
-        assert_eq!(purged(&bench).await, ITEMS, "the backlog drains");
-        // A full second's worth is there at once: purging has spent nothing of it.
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        for id in ["new", "newer"] {
-            assert_eq!(write(&bench, id, 1_000_000, "").await, None);
-        }
-        bench.service.close().await.unwrap();
-    }
+    });
 }
 
-#[tokio::test]
-async fn a_backlog_drains_although_the_clock_stands_still() {
-    let folder = TempDir::new().unwrap();
-    for place in [Place::Memory, Place::Disk(folder.path().to_path_buf())] {
-        let bench = bench(place, None).await;
-        for number in 0..1200 {
-            must_write(&bench, &format!("i{number}")).await;
+#[test]
+fn a_backlog_drains_although_the_clock_stands_still() {
+    lapsedb_testkit::run(async {
+        let folder = TempDir::new().unwrap();
+        for place in [Place::Memory, Place::Disk(folder.path().to_path_buf())] {
+            let bench = bench(place, None).await;
+            for number in 0..1200 {
+                must_write(&bench, &format!("i{number}")).await;
+            }
+            bench.service.clock().advance(10_000).unwrap();
+            for _ in 0..4 {
+                tick(&bench).await;
+            }
+            assert_eq!(purged(&bench).await, 1200);
+            bench.service.close().await.unwrap();
         }
+    });
+}
+
+#[test]
+fn where_nothing_is_due_nothing_is_written() {
+    lapsedb_testkit::run(async {
+        let folder = TempDir::new().unwrap();
+        let bench = bench(Place::Disk(folder.path().to_path_buf()), None).await;
+        must_write(&bench, "a").await;
         bench.service.clock().advance(10_000).unwrap();
-        for _ in 0..4 {
-            tick(&bench).await;
-        }
-        assert_eq!(purged(&bench).await, 1200);
-        bench.service.close().await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn where_nothing_is_due_nothing_is_written() {
-    let folder = TempDir::new().unwrap();
-    let bench = bench(Place::Disk(folder.path().to_path_buf()), None).await;
-    must_write(&bench, "a").await;
-    bench.service.clock().advance(10_000).unwrap();
-    tick(&bench).await;
-    assert_eq!(purged(&bench).await, 1);
-    must_write(&bench, "b").await;
-    tick(&bench).await;
-    let before = bench.ctx.view().await.unwrap().lsn();
-    for _ in 0..100 {
         tick(&bench).await;
-        bench.service.sweep_some().await.unwrap();
-    }
-    let after = bench.ctx.view().await.unwrap().lsn();
-    assert!(
-        after <= before + 1,
-        "one write of the clock's floor, not {}",
-        after - before
-    );
+        assert_eq!(purged(&bench).await, 1);
+        must_write(&bench, "b").await;
+        tick(&bench).await;
+        let before = bench.ctx.view().await.unwrap().lsn();
+        for _ in 0..100 {
+            tick(&bench).await;
+            bench.service.sweep_some().await.unwrap();
+        }
+        let after = bench.ctx.view().await.unwrap().lsn();
+        assert!(
+            after <= before + 1,
+            "one write of the clock's floor, not {}",
+            after - before
+        );
+    });
 }

@@ -386,7 +386,7 @@ fn page() -> String {
     page
 }
 
-/// Asked at run time: clones share a target folder, and what was compiled in one may run in another.
+/// Asked at run time: what was compiled in one clone may run in another.
 fn file() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where this package is");
     Path::new(&package).join("../../docs/support/sql.md")

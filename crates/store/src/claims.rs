@@ -231,47 +231,53 @@ mod tests {
         names.iter().map(key).collect()
     }
 
-    #[tokio::test]
-    async fn the_first_claim_wins_and_ends_with_its_claimant() {
-        let claims = Claims::default();
-        let (one, two) = (claims.claimant(), claims.claimant());
-        assert!(one.claim(keys(&["a", "b"])).await);
-        assert!(one.claim(keys(&["b", "c"])).await, "its own");
-        assert!(!two.claim(keys(&["x", "c"])).await);
-        assert!(!claims.is_claimed(None, &keys(&["x"])), "all or nothing");
-        assert!(claims.is_claimed(Some(&two), &keys(&["a"])));
-        assert!(!claims.is_claimed(Some(&one), &keys(&["a"])));
-        drop(one);
-        assert!(two.claim(keys(&["c"])).await);
+    #[test]
+    fn the_first_claim_wins_and_ends_with_its_claimant() {
+        lapsedb_testkit::run(async {
+            let claims = Claims::default();
+            let (one, two) = (claims.claimant(), claims.claimant());
+            assert!(one.claim(keys(&["a", "b"])).await);
+            assert!(one.claim(keys(&["b", "c"])).await, "its own");
+            assert!(!two.claim(keys(&["x", "c"])).await);
+            assert!(!claims.is_claimed(None, &keys(&["x"])), "all or nothing");
+            assert!(claims.is_claimed(Some(&two), &keys(&["a"])));
+            assert!(!claims.is_claimed(Some(&one), &keys(&["a"])));
+            drop(one);
+            assert!(two.claim(keys(&["c"])).await);
+        });
     }
 
-    #[tokio::test]
-    async fn a_single_write_waits_for_a_claim_and_is_decided_anew() {
-        let claims = Claims::default();
-        assert!(claims.pass(None, || keys(&["a"])).await.is_some());
-        let one = claims.claimant();
-        assert!(one.claim(keys(&["a"])).await);
-        assert!(claims.pass(None, || keys(&["b"])).await.is_some());
-        let soon = Some(Clock::monotonic());
-        assert!(claims.pass(soon, || keys(&["a"])).await.is_none());
-        let waiting = claims.pass(None, || keys(&["a"]));
-        let (pass, ()) = tokio::join!(waiting, async { drop(one) });
-        assert!(pass.is_none(), "what it decided on has changed");
-        assert!(claims.pass(None, || keys(&["a"])).await.is_some());
+    #[test]
+    fn a_single_write_waits_for_a_claim_and_is_decided_anew() {
+        lapsedb_testkit::run(async {
+            let claims = Claims::default();
+            assert!(claims.pass(None, || keys(&["a"])).await.is_some());
+            let one = claims.claimant();
+            assert!(one.claim(keys(&["a"])).await);
+            assert!(claims.pass(None, || keys(&["b"])).await.is_some());
+            let soon = Some(Clock::monotonic());
+            assert!(claims.pass(soon, || keys(&["a"])).await.is_none());
+            let waiting = claims.pass(None, || keys(&["a"]));
+            let (pass, ()) = tokio::join!(waiting, async { drop(one) });
+            assert!(pass.is_none(), "what it decided on has changed");
+            assert!(claims.pass(None, || keys(&["a"])).await.is_some());
+        });
     }
 
-    #[tokio::test]
-    async fn a_claim_waits_for_writes_that_are_at_their_commit() {
-        let claims = Claims::default();
-        let unnamed = claims.pass(None, Vec::new).await.unwrap();
-        let one = claims.claimant();
-        let named = claims.pass(None, || keys(&["a"])).await.unwrap();
-        let mut claim = std::pin::pin!(one.claim(keys(&["a"])));
-        for pass in [unnamed, named] {
-            let early = tokio::time::timeout(Duration::from_millis(1), claim.as_mut()).await;
-            assert!(early.is_err());
-            drop(pass);
-        }
-        assert!(claim.await);
+    #[test]
+    fn a_claim_waits_for_writes_that_are_at_their_commit() {
+        lapsedb_testkit::run(async {
+            let claims = Claims::default();
+            let unnamed = claims.pass(None, Vec::new).await.unwrap();
+            let one = claims.claimant();
+            let named = claims.pass(None, || keys(&["a"])).await.unwrap();
+            let mut claim = std::pin::pin!(one.claim(keys(&["a"])));
+            for pass in [unnamed, named] {
+                let early = tokio::time::timeout(Duration::from_millis(1), claim.as_mut()).await;
+                assert!(early.is_err());
+                drop(pass);
+            }
+            assert!(claim.await);
+        });
     }
 }

@@ -72,36 +72,38 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn an_open_view_holds_the_reach_until_it_is_dropped() {
-        let engine = lapsedb_kv::open(OpenOptions::new(EngineKind::Memory)).unwrap();
-        let views = Views::default();
-        let commit = || async {
-            let mut batch = Batch::new();
-            batch.put(
-                Space::Meta,
-                Template::from(&b"k"[..]),
-                Template::from(&b"v"[..]),
+    #[test]
+    fn an_open_view_holds_the_reach_until_it_is_dropped() {
+        lapsedb_testkit::run(async {
+            let engine = lapsedb_kv::open(OpenOptions::new(EngineKind::Memory)).unwrap();
+            let views = Views::default();
+            let commit = || async {
+                let mut batch = Batch::new();
+                batch.put(
+                    Space::Meta,
+                    Template::from(&b"k"[..]),
+                    Template::from(&b"v"[..]),
+                );
+                engine.commit(batch).await.unwrap().stamp.0
+            };
+            let first = commit().await;
+            assert_eq!(views.reach(&engine).await.unwrap().lsn, first);
+            let early = views.enter();
+            let second = commit().await;
+            let late = views.enter();
+            assert_eq!(
+                views.reach(&engine).await.unwrap().lsn,
+                first,
+                "both are open"
             );
-            engine.commit(batch).await.unwrap().stamp.0
-        };
-        let first = commit().await;
-        assert_eq!(views.reach(&engine).await.unwrap().lsn, first);
-        let early = views.enter();
-        let second = commit().await;
-        let late = views.enter();
-        assert_eq!(
-            views.reach(&engine).await.unwrap().lsn,
-            first,
-            "both are open"
-        );
-        drop(early);
-        assert_eq!(
-            views.reach(&engine).await.unwrap().lsn,
-            first,
-            "of the same age"
-        );
-        drop(late);
-        assert_eq!(views.reach(&engine).await.unwrap().lsn, second);
+            drop(early);
+            assert_eq!(
+                views.reach(&engine).await.unwrap().lsn,
+                first,
+                "of the same age"
+            );
+            drop(late);
+            assert_eq!(views.reach(&engine).await.unwrap().lsn, second);
+        });
     }
 }

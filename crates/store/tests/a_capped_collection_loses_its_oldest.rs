@@ -30,53 +30,59 @@ async fn insert(bench: &Bench, ids: &[i32], ttl: bool) {
     txn.commit(bench.store()).await.unwrap();
 }
 
-#[tokio::test]
-async fn the_newest_stay_and_the_dead_take_no_room() {
-    let bench = Bench::new(Place::Memory).await;
-    bench.setting(Setting::On).await;
-    insert(&bench, &[1, 2], false).await;
-    insert(&bench, &[3, 4, 5, 6, 7], false).await;
-    assert_eq!(bench.ids().await, [5, 6, 7]);
-    insert(&bench, &[8], true).await;
-    assert_eq!(bench.ids().await, [6, 7, 8]);
-    bench.advance(20_000);
-    assert_eq!(bench.ids().await, [6, 7]);
-    insert(&bench, &[9], false).await;
-    assert_eq!(bench.ids().await, [6, 7, 9]);
-    // An id of the dead is a new item, and comes last.
-    insert(&bench, &[8], false).await;
-    assert_eq!(bench.ids().await, [7, 9, 8]);
+#[test]
+fn the_newest_stay_and_the_dead_take_no_room() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new(Place::Memory).await;
+        bench.setting(Setting::On).await;
+        insert(&bench, &[1, 2], false).await;
+        insert(&bench, &[3, 4, 5, 6, 7], false).await;
+        assert_eq!(bench.ids().await, [5, 6, 7]);
+        insert(&bench, &[8], true).await;
+        assert_eq!(bench.ids().await, [6, 7, 8]);
+        bench.advance(20_000);
+        assert_eq!(bench.ids().await, [6, 7]);
+        insert(&bench, &[9], false).await;
+        assert_eq!(bench.ids().await, [6, 7, 9]);
+        // An id of the dead is a new item, and comes last.
+        insert(&bench, &[8], false).await;
+        assert_eq!(bench.ids().await, [7, 9, 8]);
+    });
 }
 
-#[tokio::test]
-async fn of_two_who_see_the_same_room_one_looks_again() {
-    let bench = Bench::new(Place::Memory).await;
-    insert(&bench, &[1, 2], false).await;
-    let (view, collection) = bench.look().await;
-    let mut first = add(&view, &collection, &[3], false).await;
-    let mut second = add(&view, &collection, &[4], false).await;
-    first.make_room(THREE).await.unwrap();
-    second.make_room(THREE).await.unwrap();
-    first.commit(bench.store()).await.unwrap();
-    assert!(matches!(
-        second.commit(bench.store()).await,
-        Err(StoreError::Retry)
-    ));
-    insert(&bench, &[4], false).await;
-    assert_eq!(bench.ids().await, [2, 3, 4]);
+#[test]
+fn of_two_who_see_the_same_room_one_looks_again() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new(Place::Memory).await;
+        insert(&bench, &[1, 2], false).await;
+        let (view, collection) = bench.look().await;
+        let mut first = add(&view, &collection, &[3], false).await;
+        let mut second = add(&view, &collection, &[4], false).await;
+        first.make_room(THREE).await.unwrap();
+        second.make_room(THREE).await.unwrap();
+        first.commit(bench.store()).await.unwrap();
+        assert!(matches!(
+            second.commit(bench.store()).await,
+            Err(StoreError::Retry)
+        ));
+        insert(&bench, &[4], false).await;
+        assert_eq!(bench.ids().await, [2, 3, 4]);
+    });
 }
 
-#[tokio::test]
-async fn an_item_too_large_for_all_others_stays_alone() {
-    let bench = Bench::new(Place::Memory).await;
-    insert(&bench, &[1, 2, 3], false).await;
-    let (view, collection) = bench.look().await;
-    let mut txn = add(&view, &collection, &[4], false).await;
-    let tiny = Cap {
-        items_max: u64::MAX,
-        bytes_max: 1,
-    };
-    txn.make_room(tiny).await.unwrap();
-    txn.commit(bench.store()).await.unwrap();
-    assert_eq!(bench.ids().await, [4]);
+#[test]
+fn an_item_too_large_for_all_others_stays_alone() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new(Place::Memory).await;
+        insert(&bench, &[1, 2, 3], false).await;
+        let (view, collection) = bench.look().await;
+        let mut txn = add(&view, &collection, &[4], false).await;
+        let tiny = Cap {
+            items_max: u64::MAX,
+            bytes_max: 1,
+        };
+        txn.make_room(tiny).await.unwrap();
+        txn.commit(bench.store()).await.unwrap();
+        assert_eq!(bench.ids().await, [4]);
+    });
 }

@@ -157,13 +157,17 @@ async fn story(place: Place) {
     assert_eq!(entries(&bench, "own").await, kept.len());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_memory() {
-    story(Place::Memory).await;
+#[test]
+fn in_memory() {
+    lapsedb_testkit::run_on_threads(2, async {
+        story(Place::Memory).await;
+    });
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_disk() {
-    let folder = TempDir::new().unwrap();
-    story(Place::Disk(folder.path().to_path_buf())).await;
+#[test]
+fn on_disk() {
+    lapsedb_testkit::run_on_threads(2, async {
+        let folder = TempDir::new().unwrap();
+        story(Place::Disk(folder.path().to_path_buf())).await;
+    });
 }

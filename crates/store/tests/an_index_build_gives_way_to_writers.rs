@@ -128,39 +128,41 @@ fn options(place: Place) -> OpenOptions {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn entries_are_those_of_the_items_whoever_wrote_when() {
-    let folder = tempfile::TempDir::new().unwrap();
-    for place in [Place::Memory, Place::Disk(folder.path().to_path_buf())] {
-        let store = Arc::new(Store::open(options(place)).await.unwrap());
-        set_generation(&store, 0).await;
-        let (next, stop) = (
-            Arc::new(AtomicU64::new(0)),
-            Arc::new(AtomicBool::new(false)),
-        );
-        for number in 0..ITEMS {
-            write(&store, number).await;
-        }
-        let writers: Vec<_> = (0..3)
-            .map(|_| {
-                let (store, next, stop) =
-                    (Arc::clone(&store), Arc::clone(&next), Arc::clone(&stop));
-                tokio::spawn(async move {
-                    while !stop.load(Ordering::Relaxed) {
-                        write(&store, next.fetch_add(1, Ordering::Relaxed)).await;
-                    }
+#[test]
+fn entries_are_those_of_the_items_whoever_wrote_when() {
+    lapsedb_testkit::run_on_threads(4, async {
+        let folder = tempfile::TempDir::new().unwrap();
+        for place in [Place::Memory, Place::Disk(folder.path().to_path_buf())] {
+            let store = Arc::new(Store::open(options(place)).await.unwrap());
+            set_generation(&store, 0).await;
+            let (next, stop) = (
+                Arc::new(AtomicU64::new(0)),
+                Arc::new(AtomicBool::new(false)),
+            );
+            for number in 0..ITEMS {
+                write(&store, number).await;
+            }
+            let writers: Vec<_> = (0..3)
+                .map(|_| {
+                    let (store, next, stop) =
+                        (Arc::clone(&store), Arc::clone(&next), Arc::clone(&stop));
+                    tokio::spawn(async move {
+                        while !stop.load(Ordering::Relaxed) {
+                            write(&store, next.fetch_add(1, Ordering::Relaxed)).await;
+                        }
+                    })
                 })
-            })
-            .collect();
-        for changes in 1..=POLICY_CHANGES {
-            set_generation(&store, changes).await;
-            while !store.build_index(CID, 100).await.unwrap() {}
+                .collect();
+            for changes in 1..=POLICY_CHANGES {
+                set_generation(&store, changes).await;
+                while !store.build_index(CID, 100).await.unwrap() {}
+                check(&store).await;
+            }
+            stop.store(true, Ordering::Relaxed);
+            for writer in writers {
+                writer.await.unwrap();
+            }
             check(&store).await;
         }
-        stop.store(true, Ordering::Relaxed);
-        for writer in writers {
-            writer.await.unwrap();
-        }
-        check(&store).await;
-    }
+    });
 }

@@ -475,6 +475,7 @@ async fn same_by_key(
 }
 
 fn run(place: Place, stories: u32) {
+    let _limit = lapsedb_testkit::TimeLimit::start();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -95,111 +95,119 @@ async fn events(view: &View, collections: &[&Collection], after: EventPlace) -> 
     }
 }
 
-#[tokio::test]
-async fn who_has_caught_up_reads_nothing() {
-    let store = store().await;
-    for n in 0..50 {
-        write(&store, 2, n % 5, n * 100..n * 100 + 100).await;
-    }
-    let (view, _) = look(&store, 2).await;
-    let at = view.lsn();
-    // Others are busy, so the store's log goes on.
-    for n in 0..20 {
-        write(&store, 3, 1, n * 10..n * 10 + 10).await;
-    }
-    let (view, collection) = look(&store, 2).await;
-    let partition = PartitionKey::parse("[3]").unwrap();
-    for range in [ItemRange::Everything, ItemRange::Partition(partition)] {
-        let after = ChangesAfter {
-            lsn: at,
-            since: Secs(0),
-        };
-        let page = view
-            .changes(&collection, &range, after, LIMITS)
-            .await
-            .unwrap();
-        assert_eq!((page.items.len(), page.entries_read), (0, 0));
-        assert!(page.caught_up && page.next == view.lsn());
-        let source = Source::Items(&collection, &range);
-        let place = EventPlace::end_of(at);
-        assert!(view.caught_up(&[source], place).await.unwrap());
-        assert!(
-            !view
-                .caught_up(&[source], EventPlace::end_of(at - 1))
+#[test]
+fn who_has_caught_up_reads_nothing() {
+    lapsedb_testkit::run(async {
+        let store = store().await;
+        for n in 0..50 {
+            write(&store, 2, n % 5, n * 100..n * 100 + 100).await;
+        }
+        let (view, _) = look(&store, 2).await;
+        let at = view.lsn();
+        // Others are busy, so the store's log goes on.
+        for n in 0..20 {
+            write(&store, 3, 1, n * 10..n * 10 + 10).await;
+        }
+        let (view, collection) = look(&store, 2).await;
+        let partition = PartitionKey::parse("[3]").unwrap();
+        for range in [ItemRange::Everything, ItemRange::Partition(partition)] {
+            let after = ChangesAfter {
+                lsn: at,
+                since: Secs(0),
+            };
+            let page = view
+                .changes(&collection, &range, after, LIMITS)
                 .await
-                .unwrap()
-        );
-    }
-    let page = events(&view, &[&collection], EventPlace::end_of(at)).await;
-    assert_eq!((page.events.len(), page.entries_read), (0, 0));
-    assert!(!view.expiries_due(&collection).await.unwrap());
+                .unwrap();
+            assert_eq!((page.items.len(), page.entries_read), (0, 0));
+            assert!(page.caught_up && page.next == view.lsn());
+            let source = Source::Items(&collection, &range);
+            let place = EventPlace::end_of(at);
+            assert!(view.caught_up(&[source], place).await.unwrap());
+            assert!(
+                !view
+                    .caught_up(&[source], EventPlace::end_of(at - 1))
+                    .await
+                    .unwrap()
+            );
+        }
+        let page = events(&view, &[&collection], EventPlace::end_of(at)).await;
+        assert_eq!((page.events.len(), page.entries_read), (0, 0));
+        assert!(!view.expiries_due(&collection).await.unwrap());
+    });
 }
 
-#[tokio::test]
-async fn a_small_part_of_a_large_log_is_found_by_its_keys() {
-    let store = store().await;
-    for n in 0..100 {
-        write(&store, 2, 1, n * 100..n * 100 + 100).await;
-    }
-    write(&store, 2, 2, 0..30).await;
-    let (view, collection) = look(&store, 2).await;
-    let small = ItemRange::Partition(PartitionKey::parse("[2]").unwrap());
-    let after = ChangesAfter::default();
-    let page = view
-        .changes_by_key(&collection, &small, after, LIMITS)
-        .await;
-    let page = page.unwrap().expect("it is small");
-    assert_eq!((page.items.len(), page.entries_read), (30, 30));
-    assert!(page.caught_up);
-    let large = ItemRange::Partition(PartitionKey::parse("[1]").unwrap());
-    let page = view
-        .changes_by_key(&collection, &large, after, LIMITS)
-        .await;
-    assert!(page.unwrap().is_none(), "it is not tried on many items");
+#[test]
+fn a_small_part_of_a_large_log_is_found_by_its_keys() {
+    lapsedb_testkit::run(async {
+        let store = store().await;
+        for n in 0..100 {
+            write(&store, 2, 1, n * 100..n * 100 + 100).await;
+        }
+        write(&store, 2, 2, 0..30).await;
+        let (view, collection) = look(&store, 2).await;
+        let small = ItemRange::Partition(PartitionKey::parse("[2]").unwrap());
+        let after = ChangesAfter::default();
+        let page = view
+            .changes_by_key(&collection, &small, after, LIMITS)
+            .await;
+        let page = page.unwrap().expect("it is small");
+        assert_eq!((page.items.len(), page.entries_read), (30, 30));
+        assert!(page.caught_up);
+        let large = ItemRange::Partition(PartitionKey::parse("[1]").unwrap());
+        let page = view
+            .changes_by_key(&collection, &large, after, LIMITS)
+            .await;
+        assert!(page.unwrap().is_none(), "it is not tried on many items");
+    });
 }
 
-#[tokio::test]
-async fn events_of_two_collections_come_in_the_order_of_commits() {
-    let store = store().await;
-    let begin = EventPlace::end_of(store.view().await.unwrap().lsn());
-    for n in 0..6 {
-        write(&store, 2 + n % 2, 1, n..n + 2).await;
-    }
-    store.clock().advance(61_000).unwrap();
-    for number in [2, 3] {
-        let told = store.tell_expiries(CollectionId(number), u64::MAX).await;
-        assert!(told.unwrap() > 0);
-    }
-    let (view, first) = look(&store, 2).await;
-    let (_, second) = look(&store, 3).await;
-    let page = events(&view, &[&first, &second], begin).await;
-    let places: Vec<_> = page.events.iter().map(|event| event.place).collect();
-    assert!(places.is_sorted(), "{places:?}");
-    let lsns: std::collections::BTreeSet<_> = places.iter().map(|place| place.lsn).collect();
-    assert_eq!(lsns.len(), 8, "six writes and two tellings");
-    let one = events(&view, &[&first], begin).await;
-    let other = events(&view, &[&second], begin).await;
-    assert_eq!(page.events.len(), one.events.len() + other.events.len());
-    // A reader may also stand within a commit.
-    let within = events(&view, &[&first, &second], places[0]).await;
-    assert_eq!(within.events.len(), page.events.len() - 1);
+#[test]
+fn events_of_two_collections_come_in_the_order_of_commits() {
+    lapsedb_testkit::run(async {
+        let store = store().await;
+        let begin = EventPlace::end_of(store.view().await.unwrap().lsn());
+        for n in 0..6 {
+            write(&store, 2 + n % 2, 1, n..n + 2).await;
+        }
+        store.clock().advance(61_000).unwrap();
+        for number in [2, 3] {
+            let told = store.tell_expiries(CollectionId(number), u64::MAX).await;
+            assert!(told.unwrap() > 0);
+        }
+        let (view, first) = look(&store, 2).await;
+        let (_, second) = look(&store, 3).await;
+        let page = events(&view, &[&first, &second], begin).await;
+        let places: Vec<_> = page.events.iter().map(|event| event.place).collect();
+        assert!(places.is_sorted(), "{places:?}");
+        let lsns: std::collections::BTreeSet<_> = places.iter().map(|place| place.lsn).collect();
+        assert_eq!(lsns.len(), 8, "six writes and two tellings");
+        let one = events(&view, &[&first], begin).await;
+        let other = events(&view, &[&second], begin).await;
+        assert_eq!(page.events.len(), one.events.len() + other.events.len());
+        // A reader may also stand within a commit.
+        let within = events(&view, &[&first, &second], places[0]).await;
+        assert_eq!(within.events.len(), page.events.len() - 1);
+    });
 }
 
-#[tokio::test]
-async fn who_waits_is_woken_by_a_commit_and_by_an_expiry_only_of_its_collection() {
-    let store = store().await;
-    let mut listener = store.listen(CollectionId(2));
-    let woken = async |listener: &mut lapsedb_store::Listener| {
-        let wait = tokio::time::timeout(Duration::ZERO, listener.changed());
-        wait.await.is_ok()
-    };
-    assert!(!woken(&mut listener).await, "nothing has happened");
-    write(&store, 3, 1, 0..1).await;
-    assert!(!woken(&mut listener).await, "that was another collection");
-    write(&store, 2, 1, 0..1).await;
-    assert!(woken(&mut listener).await);
-    assert!(!woken(&mut listener).await, "once");
-    store.clock().advance(60_000).unwrap();
-    assert_eq!(store.tell_expiries(CollectionId(2), 10).await.unwrap(), 1);
-    assert!(woken(&mut listener).await);
+#[test]
+fn who_waits_is_woken_by_a_commit_and_by_an_expiry_only_of_its_collection() {
+    lapsedb_testkit::run(async {
+        let store = store().await;
+        let mut listener = store.listen(CollectionId(2));
+        let woken = async |listener: &mut lapsedb_store::Listener| {
+            let wait = tokio::time::timeout(Duration::ZERO, listener.changed());
+            wait.await.is_ok()
+        };
+        assert!(!woken(&mut listener).await, "nothing has happened");
+        write(&store, 3, 1, 0..1).await;
+        assert!(!woken(&mut listener).await, "that was another collection");
+        write(&store, 2, 1, 0..1).await;
+        assert!(woken(&mut listener).await);
+        assert!(!woken(&mut listener).await, "once");
+        store.clock().advance(60_000).unwrap();
+        assert_eq!(store.tell_expiries(CollectionId(2), 10).await.unwrap(), 1);
+        assert!(woken(&mut listener).await);
+    });
 }

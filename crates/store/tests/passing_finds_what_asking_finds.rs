@@ -130,13 +130,17 @@ async fn both_find_the_same(place: Place) {
     assert_eq!(agree(&bench).await, (0..ITEMS).filter(kept).count());
 }
 
-#[tokio::test]
-async fn both_find_the_same_in_memory() {
-    both_find_the_same(Place::Memory).await;
+#[test]
+fn both_find_the_same_in_memory() {
+    lapsedb_testkit::run(async {
+        both_find_the_same(Place::Memory).await;
+    });
 }
 
-#[tokio::test]
-async fn both_find_the_same_on_disk() {
-    let folder = tempfile::tempdir().unwrap();
-    both_find_the_same(Place::Disk(folder.path().to_owned())).await;
+#[test]
+fn both_find_the_same_on_disk() {
+    lapsedb_testkit::run(async {
+        let folder = tempfile::tempdir().unwrap();
+        both_find_the_same(Place::Disk(folder.path().to_owned())).await;
+    });
 }

@@ -1,6 +1,6 @@
 //! A measurement: what purging costs beside ordinary deletes, what it gives back, and what readers feel of it.
 //!
-//! `cargo test --release -p lapsedb-store --test purging_costs_little -- --ignored --nocapture`, on a machine that is not busy
+//! `cargo test --release -p lapsedb-store purging_costs_little -- --ignored --nocapture`, on a machine that is not busy
 //! otherwise. `LAPSEDB_PURGE_ITEMS` says with how many items of 1 KB (10^5 unless told).
 
 #![allow(
@@ -306,12 +306,7 @@ async fn slowdowns(count: usize) -> Vec<f64> {
 #[test]
 #[ignore = "a measurement of minutes that wants the machine for itself: make soak"]
 fn purging_costs_little_gives_the_space_back_and_is_not_felt() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    lapsedb_testkit::run_on_threads(2, async {
         let count = items();
         let deleted = by_deletes(count).await;
         let (settled, swept, left) = by_burial(count).await;

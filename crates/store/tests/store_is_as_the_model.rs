@@ -643,6 +643,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn memory_is_as_the_model() {
+    let _limit = lapsedb_testkit::TimeLimit::start();
     let runtime = runtime();
     for stories in rounds(1840) {
         let mut home = runtime.block_on(Home::open(Place::Memory));
@@ -652,6 +653,7 @@ fn memory_is_as_the_model() {
 
 #[test]
 fn disk_is_as_the_model_and_nothing_is_left_when_all_is_deleted() {
+    let _limit = lapsedb_testkit::TimeLimit::start();
     let runtime = runtime();
     for stories in rounds(160) {
         let folder = TempDir::new().unwrap();

@@ -101,6 +101,7 @@ async fn is_there(store: &Store, id: &str) -> bool {
 /// left of the row is that two readers of it, at once, while it moves, never see an item again that one of them saw gone.
 #[test]
 fn c11_readers_of_one_engine_never_see_again_what_one_saw_gone() {
+    let _limit = lapsedb_testkit::TimeLimit::start();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(3)
         .enable_all()
@@ -145,31 +146,33 @@ fn c11_readers_of_one_engine_never_see_again_what_one_saw_gone() {
     }
 }
 
-#[tokio::test]
-async fn c12_a_far_future_write_time_in_the_store_does_not_move_time() {
-    let folder = TempDir::new().unwrap();
-    let store = open(folder.path()).await;
-    define(&store).await;
-    put(&store, "a").await;
-    let (view, collection) = look(&store).await;
-    let (before, alien) = (view.now(), key(&collection, "alien").0);
-    drop(view);
-    store.close().await.unwrap();
-    drop(store);
-    plant(folder.path(), &alien).await;
-    let store = open(folder.path()).await;
-    assert_eq!(store.clock().now(), before);
-    assert!(is_there(&store, "a").await && is_there(&store, "alien").await);
-    put(&store, "b").await;
-    assert_eq!(store.clock().now(), before);
-    store.clock().advance(LIFE * 1000).unwrap();
-    assert!(!is_there(&store, "a").await && is_there(&store, "alien").await);
-    // Nor does purging think that anything else is old because of it.
-    put(&store, "c").await;
-    let purged = store.purge(&collection, lapsedb_record::Millis(0), u64::MAX);
-    assert_eq!(purged.await.unwrap().items, 2);
-    while !store.sweep(CID).await.unwrap() {}
-    assert!(is_there(&store, "c").await && is_there(&store, "alien").await);
+#[test]
+fn c12_a_far_future_write_time_in_the_store_does_not_move_time() {
+    lapsedb_testkit::run(async {
+        let folder = TempDir::new().unwrap();
+        let store = open(folder.path()).await;
+        define(&store).await;
+        put(&store, "a").await;
+        let (view, collection) = look(&store).await;
+        let (before, alien) = (view.now(), key(&collection, "alien").0);
+        drop(view);
+        store.close().await.unwrap();
+        drop(store);
+        plant(folder.path(), &alien).await;
+        let store = open(folder.path()).await;
+        assert_eq!(store.clock().now(), before);
+        assert!(is_there(&store, "a").await && is_there(&store, "alien").await);
+        put(&store, "b").await;
+        assert_eq!(store.clock().now(), before);
+        store.clock().advance(LIFE * 1000).unwrap();
+        assert!(!is_there(&store, "a").await && is_there(&store, "alien").await);
+        // Nor does purging think that anything else is old because of it.
+        put(&store, "c").await;
+        let purged = store.purge(&collection, lapsedb_record::Millis(0), u64::MAX);
+        assert_eq!(purged.await.unwrap().items, 2);
+        while !store.sweep(CID).await.unwrap() {}
+        assert!(is_there(&store, "c").await && is_there(&store, "alien").await);
+    });
 }
 
 /// Puts a record into the engine that says it was written in a far future.

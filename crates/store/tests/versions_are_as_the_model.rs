@@ -537,6 +537,7 @@ fn limits(items_max: usize) -> ChangeLimits {
 }
 
 fn run(place: &Place, stories: u32) {
+    let _limit = lapsedb_testkit::TimeLimit::start();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -1,4 +1,4 @@
-//! Starts the real server, talks to it as a client does, moves its clock, kills it, and runs the cases under `spec/`.
+//! Starts the real server, talks to it as a client does, moves its clock, kills it, runs the cases under `spec/`, and ends a test that hangs.
 //!
 //! Sees the server only from outside: a process, its ready line, HTTP, the Mongo wire. Serves tests alone, so what it cannot do fails the
 //! test on the spot, with a sentence.
@@ -11,6 +11,7 @@
 
 mod client;
 mod container;
+mod limit;
 mod mongo;
 mod random;
 mod server;
@@ -19,8 +20,9 @@ mod spec;
 
 pub use client::{Client, Reply, Request};
 pub use container::Container;
+pub use limit::{TimeLimit, run, run_on_threads};
 pub use mongo::MongoClient;
 pub use random::Random;
-pub use server::{Engine, Options, Server};
+pub use server::{Engine, Options, Server, binary};
 pub use sign::{EMULATOR_KEY, Signer, http_date};
 pub use spec::{Report, run_folder, spec_root};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 /// A reply that has not come by then never will.
-const REPLY_SECONDS_MAX: u64 = 60;
+const REPLY_SECONDS_MAX: u64 = 300;
 const OP_MSG: u32 = 2013;
 /// Bytes in front of a message's document: the header, the flags, and the kind of its only section.
 const FRAME_BYTES: usize = 16 + 4 + 1;

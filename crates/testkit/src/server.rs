@@ -12,10 +12,11 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 use crate::container::Container;
+use crate::limit::TimeLimit;
 use crate::sign::EMULATOR_KEY;
 
 /// A server that is not ready by then never will be.
-const READY_SECONDS_MAX: u64 = 30;
+const READY_SECONDS_MAX: u64 = 120;
 /// How much of a failed server's log is shown.
 const LOG_BYTES_MAX: usize = 4000;
 
@@ -70,10 +71,11 @@ pub struct Server {
     child: Option<Child>,
     address: String,
     mongo: Option<String>,
+    limit: TimeLimit,
 }
 
 impl Server {
-    /// Starts one and waits until it is ready.
+    /// Starts one and waits until it is ready. A test that keeps it beyond the time limit of a test is ended, and the server too.
     #[must_use]
     pub fn start(options: &Options) -> Server {
         let folder = tempfile::Builder::new()
@@ -86,6 +88,7 @@ impl Server {
             child: None,
             address: String::new(),
             mongo: None,
+            limit: TimeLimit::start(),
         };
         server.launch();
         server
@@ -120,6 +123,7 @@ impl Server {
         if let Some(mut child) = self.child.take() {
             let _gone = child.kill();
             let _status = child.wait();
+            self.limit.set_child(None);
         }
     }
 
@@ -132,7 +136,9 @@ impl Server {
         if asked.is_err() {
             let _gone = child.kill();
         }
-        child.wait().ok().and_then(|status| status.code())
+        let status = child.wait().ok();
+        self.limit.set_child(None);
+        status.and_then(|status| status.code())
     }
 
     /// Starts it again on the same data, after [`kill`](Self::kill) or [`stop`](Self::stop).
@@ -187,6 +193,7 @@ impl Server {
         });
         let output = child.stdout.take().expect("its standard output is a pipe");
         // From here on the child is ended even if it never gets ready.
+        self.limit.set_child(Some(child.id()));
         self.child = Some(child);
         match wait_ready(output) {
             Some((address, mongo)) => (self.address, self.mongo) = (address, mongo),
@@ -272,8 +279,10 @@ impl Drop for Server {
     }
 }
 
-/// The program under test: `LAPSEDB_BIN`, or what cargo has built beside this test.
-fn binary() -> PathBuf {
+/// The program under test: `LAPSEDB_BIN`, or what cargo has built beside this test. Asked at run time: the test may have been compiled
+/// in another clone.
+#[must_use]
+pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("LAPSEDB_BIN") {
         return PathBuf::from(path);
     }

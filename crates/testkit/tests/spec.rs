@@ -62,7 +62,7 @@ fn every_row_of_the_ttl_corpus_has_a_case() {
         include_str!("../../store/tests/time_is_the_engines.rs"),
     ] {
         titles.extend(tests.lines().filter_map(|line| {
-            let name = line.trim_start_matches("async ").strip_prefix("fn ")?;
+            let name = line.strip_prefix("fn ")?;
             Some(name.to_uppercase().replace('_', " "))
         }));
     }

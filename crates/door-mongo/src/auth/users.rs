@@ -252,26 +252,31 @@ mod tests {
         by_scram || as_text.is_ok_and(|kind| kind.is_some())
     }
 
-    #[tokio::test]
-    async fn a_key_that_cannot_be_prepared_opens_nothing() {
-        let door = door(UNPREPARABLE).await;
-        // The second time nothing is remembered of the first.
-        for _ in 0..2 {
-            let found = door
-                .users
-                .find(&door, Hash::Sha256, ("admin", MASTER_USER), None);
-            assert!(found.await.is_err());
-            for guess in ["", "a", "ab", "b", "\u{7}"] {
-                assert!(!opens(&door, guess).await, "{guess:?}");
+    #[test]
+    fn a_key_that_cannot_be_prepared_opens_nothing() {
+        lapsedb_testkit::run(async {
+            let door = door(UNPREPARABLE).await;
+            // The second time nothing is remembered of the first.
+            for _ in 0..2 {
+                let found = door
+                    .users
+                    .find(&door, Hash::Sha256, ("admin", MASTER_USER), None);
+                assert!(found.await.is_err());
+                for guess in ["", "a", "ab", "b", "\u{7}"] {
+                    assert!(!opens(&door, guess).await, "{guess:?}");
+                }
             }
-        }
+        });
     }
 
-    #[tokio::test]
-    async fn a_key_that_can_be_prepared_opens_by_itself_alone() {
-        let door = door("I\u{ad}X").await;
-        for (guess, expected) in [("IX", true), ("I\u{ad}X", true), ("", false), ("ix", false)] {
-            assert_eq!(opens(&door, guess).await, expected, "{guess:?}");
-        }
+    #[test]
+    fn a_key_that_can_be_prepared_opens_by_itself_alone() {
+        lapsedb_testkit::run(async {
+            let door = door("I\u{ad}X").await;
+            for (guess, expected) in [("IX", true), ("I\u{ad}X", true), ("", false), ("ix", false)]
+            {
+                assert_eq!(opens(&door, guess).await, expected, "{guess:?}");
+            }
+        });
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::task::Poll;
 
 use bytes::Bytes;
+use lapsedb_testkit::TimeLimit;
 
 use super::*;
 use crate::suite::{HandTime, all, wait};
@@ -66,6 +67,7 @@ struct Bench {
     broken: Arc<AtomicBool>,
     writes: Arc<AtomicU64>,
     time: Arc<HandTime>,
+    _limit: TimeLimit,
 }
 
 fn bench() -> Bench {
@@ -88,6 +90,7 @@ fn bench() -> Bench {
         broken,
         writes,
         time,
+        _limit: TimeLimit::start(),
     }
 }
 

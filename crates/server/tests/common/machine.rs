@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Reply, Server, program};
+use super::{Reply, Server, output, program};
 
 /// Where Debian's package `faketime` and others put the library.
 const FAKETIME: [&str; 4] = [
@@ -23,6 +23,8 @@ const ADJTIMEX: &str = "#include <sys/timex.h>\n\
 
 /// How often a test looks whether what it waits for has happened.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How often it looks before it gives up: for a minute at least.
+const LOOKS_MAX: usize = 1200;
 
 /// A machine with one disk and, most of the time, one server.
 pub struct Machine {
@@ -123,7 +125,8 @@ impl Machine {
     pub fn refused(&self, args: &[&str]) -> Output {
         let mut command = self.command();
         command.args(["--port", "0", "--mongo-port", "off"]);
-        command.args(args).output().unwrap()
+        command.args(args);
+        output(command)
     }
 
     pub fn server(&self) -> &Server {
@@ -155,14 +158,13 @@ impl Machine {
     }
 }
 
-/// Waits until something is so, for a few seconds at most.
-pub fn within(seconds: u64, what: &str, mut is_so: impl FnMut() -> bool) {
-    let looks = u128::from(seconds) * 1000 / LOOK_AGAIN.as_millis();
-    for _ in 0..looks {
+/// Waits until something is so.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..LOOKS_MAX {
         if is_so() {
             return;
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-    panic!("not within {seconds} s: {what}");
+    panic!("not within a minute: {what}");
 }

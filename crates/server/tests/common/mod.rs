@@ -10,17 +10,18 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use lapsedb_testkit::TimeLimit;
 
 /// The key that a server on a loopback address has by default.
 pub const KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
 /// How long a server may take for anything before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The program without any setting of the environment.
 pub fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lapsedb"));
+    let mut command = Command::new(lapsedb_testkit::binary());
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("LAPSEDB_")) {
         command.env_remove(name);
     }
@@ -29,7 +30,19 @@ pub fn program() -> Command {
 
 /// Runs the program to its end.
 pub fn run(args: &[&str]) -> Output {
-    program().args(args).output().unwrap()
+    let mut program = program();
+    program.args(args);
+    output(program)
+}
+
+/// Runs a command to its end. One that never ends is ended with the test.
+pub fn output(mut command: Command) -> Output {
+    let limit = TimeLimit::start();
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    limit.set_child(Some(child.id()));
+    child.wait_with_output().unwrap()
 }
 
 /// A running server; killed when the test forgets it.
@@ -39,6 +52,7 @@ pub struct Server {
     pub address: SocketAddr,
     /// The line that said so.
     pub ready: String,
+    _limit: TimeLimit,
 }
 
 impl Server {
@@ -51,12 +65,14 @@ impl Server {
 
     /// Starts a server by a command that already has some of its settings.
     pub fn start_by(mut command: Command, args: &[&str]) -> Server {
+        let limit = TimeLimit::start();
         let mut child = command
             .args(["--port", "0", "--mongo-port", "off"])
             .args(args)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+        limit.set_child(Some(child.id()));
         let mut ready = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         out.read_line(&mut ready).unwrap();
@@ -71,6 +87,7 @@ impl Server {
             child,
             address,
             ready,
+            _limit: limit,
         }
     }
 

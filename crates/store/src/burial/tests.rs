@@ -168,202 +168,220 @@ fn item(collection: &Collection, id: usize, ttl: Option<i64>) -> (ItemKey, Parti
     (key, partition, document)
 }
 
-#[tokio::test]
-async fn nothing_of_a_purged_item_is_left_in_any_space() {
-    for home in [Home::memory().await, Home::disk().await] {
-        home.put(0..20, None).await;
-        home.put(20..40, Some(5)).await;
-        home.advance(3);
-        let before = home.rows().await;
-        home.put(40..42, Some(-1)).await;
-        let staying: Vec<_> = home
-            .rows()
-            .await
-            .into_iter()
-            .filter(|row| !before.contains(row))
-            .collect();
-        home.advance(7);
-        assert_eq!(home.purge().await, 40);
+#[test]
+fn nothing_of_a_purged_item_is_left_in_any_space() {
+    lapsedb_testkit::run(async {
+        for home in [Home::memory().await, Home::disk().await] {
+            home.put(0..20, None).await;
+            home.put(20..40, Some(5)).await;
+            home.advance(3);
+            let before = home.rows().await;
+            home.put(40..42, Some(-1)).await;
+            let staying: Vec<_> = home
+                .rows()
+                .await
+                .into_iter()
+                .filter(|row| !before.contains(row))
+                .collect();
+            home.advance(7);
+            assert_eq!(home.purge().await, 40);
+            assert_eq!(home.recount().await.expired.items, 0);
+            home.sweep().await;
+            assert_eq!(home.rows().await, staying);
+            assert_eq!(home.purge().await, 0, "once is enough");
+            assert_eq!(home.recount().await.live.items, 2);
+        }
+    });
+}
+
+#[test]
+fn a_restart_forgets_neither_marks_nor_what_is_to_be_swept() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
+        home.put(0..5, None).await;
+        home.put(5..6, Some(-1)).await;
+        home.advance(10);
+        assert_eq!(home.purge().await, 5);
+        let home = home.reopened().await;
         assert_eq!(home.recount().await.expired.items, 0);
-        home.sweep().await;
-        assert_eq!(home.rows().await, staying);
-        assert_eq!(home.purge().await, 0, "once is enough");
+        assert_eq!(home.purge().await, 0);
+        let dead = home.rows().await.len();
+        // A dead id that was settled before is made anew, and an old one beside it.
+        home.put(0..1, None).await;
         assert_eq!(home.recount().await.live.items, 2);
-    }
+        let home = home.reopened().await;
+        home.sweep().await;
+        assert!(home.is_there(0).await && home.is_there(5).await);
+        assert!(home.rows().await.len() < dead);
+        assert_eq!(home.recount().await.live.items, 2);
+        home.advance(10);
+        assert_eq!(home.purge().await, 1);
+        home.sweep().await;
+        assert_eq!(home.recount().await.live.items, 1);
+    });
 }
 
-#[tokio::test]
-async fn a_restart_forgets_neither_marks_nor_what_is_to_be_swept() {
-    let home = Home::disk().await;
-    home.put(0..5, None).await;
-    home.put(5..6, Some(-1)).await;
-    home.advance(10);
-    assert_eq!(home.purge().await, 5);
-    let home = home.reopened().await;
-    assert_eq!(home.recount().await.expired.items, 0);
-    assert_eq!(home.purge().await, 0);
-    let dead = home.rows().await.len();
-    // A dead id that was settled before is made anew, and an old one beside it.
-    home.put(0..1, None).await;
-    assert_eq!(home.recount().await.live.items, 2);
-    let home = home.reopened().await;
-    home.sweep().await;
-    assert!(home.is_there(0).await && home.is_there(5).await);
-    assert!(home.rows().await.len() < dead);
-    assert_eq!(home.recount().await.live.items, 2);
-    home.advance(10);
-    assert_eq!(home.purge().await, 1);
-    home.sweep().await;
-    assert_eq!(home.recount().await.live.items, 1);
+#[test]
+fn an_open_view_keeps_what_it_has_seen() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
+        home.put(0..3, None).await;
+        home.advance(9);
+        home.store.turn_views().await.unwrap();
+        let (early, collection) = home.look().await;
+        home.advance(100);
+        assert_eq!(home.purge().await, 0, "somebody may still read them");
+        home.sweep().await;
+        let (key, ..) = item(&collection, 1, None);
+        assert!(early.get(&collection, &key).await.unwrap().is_some());
+        drop(early);
+        assert_eq!(home.purge().await, 3);
+    });
 }
 
-#[tokio::test]
-async fn an_open_view_keeps_what_it_has_seen() {
-    let home = Home::disk().await;
-    home.put(0..3, None).await;
-    home.advance(9);
-    home.store.turn_views().await.unwrap();
-    let (early, collection) = home.look().await;
-    home.advance(100);
-    assert_eq!(home.purge().await, 0, "somebody may still read them");
-    home.sweep().await;
-    let (key, ..) = item(&collection, 1, None);
-    assert!(early.get(&collection, &key).await.unwrap().is_some());
-    drop(early);
-    assert_eq!(home.purge().await, 3);
-}
-
-#[tokio::test]
-async fn a_view_of_older_settings_holds_back_what_newer_ones_have_killed() {
-    let home = Home::disk().await;
-    let (view, collection) = home.look().await;
-    let off = collection.policy.changed(Setting::Off, view.now());
-    drop(view);
-    home.define(off, History::default()).await;
-    home.put(0..3, None).await;
-    home.advance(50);
-    // The view is of the very second of the change, so that time alone does not tell them apart.
-    home.store.turn_views().await.unwrap();
-    let (early, collection) = home.look().await;
-    let on = collection.policy.changed(TEN, early.now());
-    home.define(on, History::default()).await;
-    assert!(!home.is_there(1).await);
-    assert_eq!(home.purge().await, 0, "for the open view they are alive");
-    home.sweep().await;
-    let (key, ..) = item(&collection, 1, None);
-    assert!(early.get(&collection, &key).await.unwrap().is_some());
-    drop(early);
-    assert_eq!(home.purge().await, 3);
-}
-
-#[tokio::test]
-async fn the_grace_is_kept_after_an_end_and_after_a_change_of_settings() {
-    let home = Home::disk().await;
-    home.put(0..1, None).await;
-    home.put(1..2, Some(1000)).await;
-    let grace = Millis(300_000);
-    let purge = || async {
-        let purged = home.store.bury(CID, grace, u64::MAX).await.unwrap();
-        purged.items
-    };
-    home.advance(309);
-    assert_eq!(purge().await, 0);
-    home.advance(1);
-    assert_eq!(purge().await, 1);
-    home.advance(900);
-    let (view, collection) = home.look().await;
-    let off = collection.policy.changed(Setting::Off, view.now());
-    drop(view);
-    home.define(off, History::default()).await;
-    home.advance(299);
-    assert_eq!(purge().await, 0, "buried, and in its grace");
-    home.advance(1);
-    assert_eq!(purge().await, 1, "dead for good although TTL is off");
-    home.advance(10_000);
-    home.put(2..3, Some(1)).await;
-    home.advance(10_000);
-    assert_eq!(purge().await, 0, "TTL is off");
-    assert!(home.is_there(2).await);
-}
-
-#[tokio::test]
-async fn a_transaction_that_clears_a_dead_id_begins_again_if_it_was_settled_meanwhile() {
-    let home = Home::disk().await;
-    home.put(0..2, None).await;
-    home.advance(10);
-    home.store.turn_views().await.unwrap();
-    let (view, collection) = home.look().await;
-    let mut txn = Txn::new(&view, &collection);
-    let (key, partition, document) = item(&collection, 0, None);
-    let document = Arc::new(document);
-    assert!(txn.put(&key, &partition, document).await.unwrap().is_ok());
-    assert_eq!(home.purge().await, 2);
-    assert!(matches!(
-        txn.commit(&home.store).await,
-        Err(StoreError::Retry)
-    ));
-    home.put(0..1, None).await;
-    assert_eq!(home.recount().await.live.items, 1);
-}
-
-#[tokio::test]
-async fn no_more_is_settled_at_once_than_was_asked_but_always_a_whole_second() {
-    let home = Home::disk().await;
-    for second in 0..10 {
-        home.put(second * 10..second * 10 + 10, None).await;
-        home.advance(1);
-    }
-    home.advance(100);
-    for (room, expected) in [(1, 10), (15, 20), (30, 30), (1000, 40)] {
-        let purged = home.store.bury(CID, Millis(0), room).await.unwrap();
-        assert_eq!(purged.items, expected, "room for {room}");
-        home.recount().await;
-    }
-}
-
-#[tokio::test]
-async fn nothing_is_settled_before_its_expiry_is_told() {
-    let home = Home::disk().await;
-    home.store.keep_versions(CID).await.unwrap();
-    home.put(0..3, None).await;
-    home.put(3..6, Some(5)).await;
-    home.advance(20);
-    let bury = || async { home.store.bury(CID, Millis(0), u64::MAX).await.unwrap() };
-    assert_eq!(bury().await.items, 0, "a reader of versions needs them");
-    home.sweep().await;
-    assert_eq!(home.store.tell_expiries(CID, 1).await.unwrap(), 6);
-    assert_eq!(bury().await.items, 6);
-    home.sweep().await;
-    assert!(
-        home.rows()
-            .await
-            .iter()
-            .all(|row| row.starts_with("versions"))
-    );
-}
-
-#[tokio::test]
-async fn a_collection_is_swept_when_much_of_it_is_dead_or_something_for_a_day() {
-    let home = Home::disk().await;
-    let is_worth_it = || async {
+#[test]
+fn a_view_of_older_settings_holds_back_what_newer_ones_have_killed() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
         let (view, collection) = home.look().await;
-        let asked = home.store.sweep_is_worth_it(&view, &collection);
-        asked.await.unwrap()
-    };
-    home.put(0..5, None).await;
-    assert!(!is_worth_it().await, "nothing is settled");
-    home.advance(10);
-    assert_eq!(home.purge().await, 5);
-    assert!(!is_worth_it().await, "too little");
-    home.advance(24 * 60 * 60);
-    assert!(is_worth_it().await, "a day is long enough");
-    home.sweep().await;
-    assert!(!is_worth_it().await, "all is swept");
-    home.put(LARGE..LARGE + 600, None).await;
-    home.advance(10);
-    assert_eq!(home.purge().await, 600);
-    assert!(
-        is_worth_it().await,
-        "more than a megabyte, and all there is"
-    );
+        let off = collection.policy.changed(Setting::Off, view.now());
+        drop(view);
+        home.define(off, History::default()).await;
+        home.put(0..3, None).await;
+        home.advance(50);
+        // The view is of the very second of the change, so that time alone does not tell them apart.
+        home.store.turn_views().await.unwrap();
+        let (early, collection) = home.look().await;
+        let on = collection.policy.changed(TEN, early.now());
+        home.define(on, History::default()).await;
+        assert!(!home.is_there(1).await);
+        assert_eq!(home.purge().await, 0, "for the open view they are alive");
+        home.sweep().await;
+        let (key, ..) = item(&collection, 1, None);
+        assert!(early.get(&collection, &key).await.unwrap().is_some());
+        drop(early);
+        assert_eq!(home.purge().await, 3);
+    });
+}
+
+#[test]
+fn the_grace_is_kept_after_an_end_and_after_a_change_of_settings() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
+        home.put(0..1, None).await;
+        home.put(1..2, Some(1000)).await;
+        let grace = Millis(300_000);
+        let purge = || async {
+            let purged = home.store.bury(CID, grace, u64::MAX).await.unwrap();
+            purged.items
+        };
+        home.advance(309);
+        assert_eq!(purge().await, 0);
+        home.advance(1);
+        assert_eq!(purge().await, 1);
+        home.advance(900);
+        let (view, collection) = home.look().await;
+        let off = collection.policy.changed(Setting::Off, view.now());
+        drop(view);
+        home.define(off, History::default()).await;
+        home.advance(299);
+        assert_eq!(purge().await, 0, "buried, and in its grace");
+        home.advance(1);
+        assert_eq!(purge().await, 1, "dead for good although TTL is off");
+        home.advance(10_000);
+        home.put(2..3, Some(1)).await;
+        home.advance(10_000);
+        assert_eq!(purge().await, 0, "TTL is off");
+        assert!(home.is_there(2).await);
+    });
+}
+
+#[test]
+fn a_transaction_that_clears_a_dead_id_begins_again_if_it_was_settled_meanwhile() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
+        home.put(0..2, None).await;
+        home.advance(10);
+        home.store.turn_views().await.unwrap();
+        let (view, collection) = home.look().await;
+        let mut txn = Txn::new(&view, &collection);
+        let (key, partition, document) = item(&collection, 0, None);
+        let document = Arc::new(document);
+        assert!(txn.put(&key, &partition, document).await.unwrap().is_ok());
+        assert_eq!(home.purge().await, 2);
+        assert!(matches!(
+            txn.commit(&home.store).await,
+            Err(StoreError::Retry)
+        ));
+        home.put(0..1, None).await;
+        assert_eq!(home.recount().await.live.items, 1);
+    });
+}
+
+#[test]
+fn no_more_is_settled_at_once_than_was_asked_but_always_a_whole_second() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
+        for second in 0..10 {
+            home.put(second * 10..second * 10 + 10, None).await;
+            home.advance(1);
+        }
+        home.advance(100);
+        for (room, expected) in [(1, 10), (15, 20), (30, 30), (1000, 40)] {
+            let purged = home.store.bury(CID, Millis(0), room).await.unwrap();
+            assert_eq!(purged.items, expected, "room for {room}");
+            home.recount().await;
+        }
+    });
+}
+
+#[test]
+fn nothing_is_settled_before_its_expiry_is_told() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
+        home.store.keep_versions(CID).await.unwrap();
+        home.put(0..3, None).await;
+        home.put(3..6, Some(5)).await;
+        home.advance(20);
+        let bury = || async { home.store.bury(CID, Millis(0), u64::MAX).await.unwrap() };
+        assert_eq!(bury().await.items, 0, "a reader of versions needs them");
+        home.sweep().await;
+        assert_eq!(home.store.tell_expiries(CID, 1).await.unwrap(), 6);
+        assert_eq!(bury().await.items, 6);
+        home.sweep().await;
+        assert!(
+            home.rows()
+                .await
+                .iter()
+                .all(|row| row.starts_with("versions"))
+        );
+    });
+}
+
+#[test]
+fn a_collection_is_swept_when_much_of_it_is_dead_or_something_for_a_day() {
+    lapsedb_testkit::run(async {
+        let home = Home::disk().await;
+        let is_worth_it = || async {
+            let (view, collection) = home.look().await;
+            let asked = home.store.sweep_is_worth_it(&view, &collection);
+            asked.await.unwrap()
+        };
+        home.put(0..5, None).await;
+        assert!(!is_worth_it().await, "nothing is settled");
+        home.advance(10);
+        assert_eq!(home.purge().await, 5);
+        assert!(!is_worth_it().await, "too little");
+        home.advance(24 * 60 * 60);
+        assert!(is_worth_it().await, "a day is long enough");
+        home.sweep().await;
+        assert!(!is_worth_it().await, "all is swept");
+        home.put(LARGE..LARGE + 600, None).await;
+        home.advance(10);
+        assert_eq!(home.purge().await, 600);
+        assert!(
+            is_worth_it().await,
+            "more than a megabyte, and all there is"
+        );
+    });
 }

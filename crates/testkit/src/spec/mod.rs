@@ -131,8 +131,8 @@ fn updating() -> bool {
     std::env::var("UPDATE").is_ok_and(|value| value == "1")
 }
 
-/// The folder `spec/` of the repository the test runs in. Asked at run time: a target folder that clones share may hold a
-/// test that was compiled for another of them.
+/// The folder `spec/` of the repository the test runs in. Asked at run time: what was compiled in one clone may run
+/// in another.
 #[must_use]
 pub fn spec_root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR")

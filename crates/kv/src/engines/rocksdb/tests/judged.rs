@@ -18,6 +18,7 @@ impl Judge for UpTo {
 }
 
 fn judged(path: &Path, judge: &Arc<UpTo>) -> Rocksdb {
+    let _no_start = PROCESS_START.read();
     Rocksdb::open(path, true, HandTime::at(0), Arc::clone(judge) as _).unwrap()
 }
 
