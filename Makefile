@@ -46,18 +46,19 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 run: build
-	@tools/build-cache save --first
+	@tools/build-cache save run
 	$(CARGO_TARGET_DIR)/release/lapsedb $(ARGS)
 
 test: check build
 	$(CARGO_TEST) --workspace --no-fail-fast
 	$(CARGO) test --release --workspace --doc
 	tools/clients test
-	@tools/build-cache save
+	@tools/build-cache save test
 
 check: rocksdb
 	cargo fmt --all --check
 	cargo run --release --quiet -p xtask -- tidy
+	python3 -m unittest discover -q tools/tests
 	tools/same-features
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
@@ -68,7 +69,7 @@ bench: build
 	cargo run --release --quiet -p lapsedb-bench -- run --server $(CARGO_TARGET_DIR)/release/lapsedb --dir $(LAPSEDB_CACHE)/bench $(BENCH_ARGS)
 
 fuzz: rocksdb
-	PROPTEST_CASES=$(CASES) $(CARGO_TEST) --workspace --no-fail-fast
+	PROPTEST_CASES=$(CASES) $(CARGO_SOAK) --workspace --no-fail-fast
 	tools/fuzz $(SECONDS_EACH)
 
 soak: build
@@ -77,7 +78,7 @@ soak: build
 	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store store_is_as_the_model
 	LAPSEDB_DIFFERENTIAL_CASES=$(COMPARED) tools/clients compare
 	LAPSEDB_TORTURE_SEEDS=$(WORLDS) LAPSEDB_TORTURE_STEPS=3000 tools/clients torture
-	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) cargo test --release -p lapsedb-store purging_costs_little -- --ignored --nocapture
+	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) LAPSEDB_TEST_SECONDS_MAX=36000 cargo test --release -p lapsedb-store purging_costs_little -- --ignored --nocapture
 	PROPTEST_CASES=1000 $(CARGO_SOAK) -p lapsedb-store $(if $(NEXTEST),,--) versions_are_as_the_model change_feed_is_as_the_model
 
 # The rest are steps of the above.

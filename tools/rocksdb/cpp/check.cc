@@ -20,7 +20,22 @@ static uint32_t BitByBit(uint32_t crc, const std::string& text) {
   return ~crc;
 }
 
+// Where the library can choose (cpp/crc32c.cc) and the processor has the instructions, they must be what was chosen.
+static bool ChoosesInstructions() {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) {
+    return crc32c::IsFastCrc32Supported().rfind("Supported", 0) == 0;
+  }
+#endif
+  return true;
+}
+
 int main() {
+  if (!ChoosesInstructions()) {
+    std::puts("CRC32C does not use the processor's instructions");
+    return 1;
+  }
   if (crc32c::Value("123456789", 9) != 0xe3069283u) {
     std::puts("CRC32C of \"123456789\" is wrong");
     return 1;

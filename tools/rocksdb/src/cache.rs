@@ -82,8 +82,9 @@ pub fn folder(
     if is_whole(&folder, key) {
         return Ok(folder);
     }
-    let scratch = home.join(format!("{name}.part"));
-    remove(&scratch)?;
+    remove_parts(&home, &name)?;
+    // With the process in its name: compilers that outlive a killed one write elsewhere.
+    let scratch = home.join(format!("{name}.part{}", std::process::id()));
     std::fs::create_dir_all(&scratch)
         .map_err(|error| format!("cannot make {}: {error}", scratch.display()))?;
     build(&scratch)?;
@@ -124,10 +125,11 @@ fn lock(path: &Path, clone: &Path) -> Result<File> {
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             file.read_to_string(&mut holder).map_err(failed)?;
-            eprintln!(
-                "rocksdb: waiting for {}, which is compiling the same library",
-                holder.trim()
-            );
+            let holder = match holder.trim() {
+                "" => "another process",
+                holder => holder,
+            };
+            eprintln!("rocksdb: waiting for {holder}, which is compiling the same library");
             file.lock().map_err(failed)?;
         }
         Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -142,6 +144,19 @@ fn lock(path: &Path, clone: &Path) -> Result<File> {
     )
     .map_err(failed)?;
     Ok(file)
+}
+
+/// What earlier processes left of the same library when they were cut short.
+fn remove_parts(home: &Path, name: &str) -> Result<()> {
+    let entries = std::fs::read_dir(home)
+        .map_err(|error| format!("cannot read {}: {error}", home.display()))?;
+    let prefix = format!("{name}.part");
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn remove(folder: &Path) -> Result<()> {
@@ -268,9 +283,15 @@ mod tests {
             Err("no space".to_owned())
         });
         assert_eq!(failed, Err("no space".to_owned()));
+        let parts = || {
+            let entries = std::fs::read_dir(cache.path().join("rocksdb")).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.filter(|name| name.contains(".part")).count()
+        };
+        assert_eq!(parts(), 1);
         let times = AtomicUsize::new(0);
         let whole = folder(cache.path(), &key("a"), clone, build(&times, "library")).unwrap();
-        assert_eq!(times.load(Ordering::SeqCst), 1);
+        assert_eq!((times.load(Ordering::SeqCst), parts()), (1, 0));
         // Cut short, lost, or made from something else: each is built again.
         let damages: [&dyn Fn(); 3] = [
             &|| std::fs::write(whole.join(LIBRARY), "libr").unwrap(),

@@ -4,15 +4,28 @@ use std::path::Path;
 
 use crate::Result;
 
+/// Where cargo looks for it.
+const FILE: &str = ".cargo/config.toml";
+
 /// The first line of a file that is ours to rewrite.
 const MARK: &str = "# Written by make (tools/rocksdb), not kept by git: links the RocksDB that is compiled once per machine.";
 
+/// Whether `library_folder` is what the file says. Cargo sets the variables of the file for the programs it starts, this one too.
+pub fn names(root: &Path, library_folder: &str) -> bool {
+    let text = std::fs::read_to_string(root.join(FILE)).unwrap_or_default();
+    text.starts_with(MARK) && text.contains(&setting(library_folder))
+}
+
+fn setting(library_folder: &str) -> String {
+    format!("ROCKSDB_LIB_DIR = {library_folder:?}\n")
+}
+
 /// Writes the file where it is missing or names another folder. Somebody's own file is not touched.
 pub fn write(root: &Path, library_folder: &Path) -> Result<()> {
-    let path = root.join(".cargo/config.toml");
+    let path = root.join(FILE);
     let text = format!(
-        "{MARK}\n[env]\nROCKSDB_LIB_DIR = {:?}\nROCKSDB_STATIC = \"1\"\n",
-        library_folder.display().to_string()
+        "{MARK}\n[env]\n{}ROCKSDB_STATIC = \"1\"\n",
+        setting(&library_folder.display().to_string())
     );
     match std::fs::read_to_string(&path) {
         Ok(present) if present == text => return Ok(()),
@@ -48,6 +61,8 @@ mod tests {
             text.contains("ROCKSDB_LIB_DIR = \"/cache/two\"\n"),
             "{text}"
         );
+        assert!(names(root.path(), "/cache/two"));
+        assert!(!names(root.path(), "/cache/one"));
         std::fs::write(&file, "[net]\noffline = true\n").unwrap();
         let refused = write(root.path(), Path::new("/cache/two")).unwrap_err();
         assert!(refused.contains("ROCKSDB_LIB_DIR=/cache/two"), "{refused}");
@@ -55,5 +70,6 @@ mod tests {
             std::fs::read_to_string(&file).unwrap(),
             "[net]\noffline = true\n"
         );
+        assert!(!names(root.path(), "/cache/two"));
     }
 }

@@ -1,6 +1,5 @@
 //! The C++ compiler of this machine, and how it is called.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -40,7 +39,9 @@ const AARCH64_FLAGS: &[&str] = &["-march=armv8-a+crc+aes+crypto"];
 
 /// A compiler that answers.
 pub struct Compiler {
-    program: OsString,
+    program: String,
+    /// What comes first on its command line, where `CXX` is something like `ccache g++`.
+    first_arguments: Vec<String>,
     /// What it says about itself: name, version and target.
     pub identity: String,
     /// From the environment variable `CXXFLAGS`.
@@ -50,13 +51,15 @@ pub struct Compiler {
 impl Compiler {
     /// `$CXX`, else `c++`.
     pub fn find() -> Result<Self> {
-        let program = std::env::var_os("CXX")
-            .filter(|name| !name.is_empty())
-            .unwrap_or("c++".into());
+        let named = std::env::var("CXX").unwrap_or_default();
+        let mut words = named.split_whitespace().map(str::to_owned);
+        let program = words.next().unwrap_or_else(|| "c++".to_owned());
+        let first_arguments = words.collect();
         let user_flags = std::env::var("CXXFLAGS").unwrap_or_default();
         let user_flags = user_flags.split_whitespace().map(str::to_owned).collect();
         let mut compiler = Self {
             program,
+            first_arguments,
             identity: String::new(),
             user_flags,
         };
@@ -85,7 +88,7 @@ impl Compiler {
 
     /// Compiles one translation unit.
     pub fn compile(&self, sources: &Sources, unit: &Path, object: &Path) -> Result<Output> {
-        let mut command = Command::new(&self.program);
+        let mut command = self.command();
         command.args(self.flags());
         for folder in &sources.include_folders {
             command.arg("-I").arg(folder);
@@ -96,7 +99,7 @@ impl Compiler {
 
     /// Links a program of one translation unit with the library; what nothing calls is dropped, and with it what that would need.
     pub fn link(&self, object: &Path, library: &Path, program: &Path) -> Result<Output> {
-        let mut command = Command::new(&self.program);
+        let mut command = self.command();
         command
             .arg(object)
             .arg(library)
@@ -106,13 +109,25 @@ impl Compiler {
     }
 
     fn ask(&self, question: &str) -> Result<String> {
-        let output = self.run(Command::new(&self.program).arg(question))?;
+        let output = self.run(self.command().arg(question))?;
+        if !output.status.success() {
+            return Err(format!(
+                "`{} {question}` fails: is it a C++ compiler?",
+                self.program
+            ));
+        }
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.first_arguments);
+        command
     }
 
     fn run(&self, command: &mut Command) -> Result<Output> {
         command.output().map_err(|error| {
-            let program = self.program.to_string_lossy();
+            let program = &self.program;
             format!("cannot start the C++ compiler `{program}` ({error}): install one that knows C++20, such as Debian's g++, or name it in CXX")
         })
     }

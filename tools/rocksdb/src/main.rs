@@ -18,10 +18,6 @@ mod sources;
 type Result<T> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {
-    // Somebody who brings a RocksDB of their own is not asked to compile one.
-    if std::env::var_os("ROCKSDB_LIB_DIR").is_some() {
-        return ExitCode::SUCCESS;
-    }
     match ensure_archive() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
@@ -33,6 +29,9 @@ fn main() -> ExitCode {
 
 fn ensure_archive() -> Result<()> {
     let root = workspace_root()?;
+    if brings_own_library(&root) {
+        return Ok(());
+    }
     let sources = sources::Sources::of_workspace(&root)?;
     let compiler = compiler::Compiler::find()?;
     let batches = batches::plan(&sources)?;
@@ -41,6 +40,11 @@ fn ensure_archive() -> Result<()> {
         compile::archive(&sources, &compiler, &batches, scratch)
     })?;
     cargo_config::write(&root, &folder)
+}
+
+/// Whether the environment names a RocksDB library that is not this program's: then none is compiled.
+fn brings_own_library(root: &Path) -> bool {
+    std::env::var("ROCKSDB_LIB_DIR").is_ok_and(|folder| !cargo_config::names(root, &folder))
 }
 
 /// Cargo names this package's folder, two below the root; without cargo, the program is started in the root.

@@ -97,8 +97,10 @@ fn compiled(list: &str) -> Vec<String> {
 
 fn metadata(root: &Path) -> Result<serde_json::Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    // Only what this machine compiles: the lock file names crates of other systems too.
     let output = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--locked", "--quiet"])
+        .args(["--filter-platform", &host()?])
         .current_dir(root)
         .output()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
@@ -115,6 +117,20 @@ fn metadata(root: &Path) -> Result<serde_json::Value> {
     }
     serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("cannot read what cargo metadata prints: {error}"))
+}
+
+/// The system that rustc compiles for, such as `x86_64-unknown-linux-gnu`.
+fn host() -> Result<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let output = Command::new(rustc)
+        .arg("-vV")
+        .output()
+        .map_err(|error| format!("cannot start rustc: {error}"))?;
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .map(str::to_owned)
+        .ok_or_else(|| "rustc -vV names no host".to_owned())
 }
 
 /// Version and folder of the package `name`.

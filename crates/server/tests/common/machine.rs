@@ -28,11 +28,12 @@ const LOOKS_MAX: usize = 1200;
 
 /// A machine with one disk and, most of the time, one server.
 pub struct Machine {
+    /// Before the folder, so that it is ended before its files are deleted.
+    server: Option<Server>,
     folder: TempDir,
     kernel: PathBuf,
     wall: i64,
     zone: String,
-    server: Option<Server>,
 }
 
 impl Machine {
@@ -60,11 +61,11 @@ impl Machine {
             "this test needs a C compiler: install the Debian package build-essential"
         );
         let mut machine = Machine {
+            server: None,
             folder,
             kernel,
             wall: 0,
             zone: "UTC".to_owned(),
-            server: None,
         };
         machine.set_wall(0);
         machine

@@ -334,12 +334,13 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
             ])
             .env(CHILD_FOLDER, folder.path())
             .stdout(Stdio::piped());
-        let mut child = {
-            let _no_open = PROCESS_START.write();
-            command.spawn().unwrap()
-        };
+        let no_open = PROCESS_START.write();
+        let mut child = command.spawn().unwrap();
         limit.set_child(Some(child.id()));
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // Linux lets `spawn` return a moment before it closes the files: what the program itself writes comes after that.
+        lines.next().unwrap().unwrap();
+        drop(no_open);
         let numbers = lines
             .map_while(Result::ok)
             .filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<u64>().ok());
