@@ -36,6 +36,7 @@ WORLDS ?= 50
 SECONDS_EACH ?= 60
 
 # cargo-nextest runs tests faster; it is used where it is installed and never built from source here.
+# It runs no doc tests, which `cargo test` does by itself.
 NEXTEST := $(shell command -v cargo-nextest 2>/dev/null)
 CARGO := tools/cargo
 CARGO_TEST := $(CARGO) $(if $(NEXTEST),nextest run,test) --release
@@ -51,7 +52,7 @@ run: build
 
 test: check build
 	$(CARGO_TEST) --workspace --no-fail-fast
-	$(CARGO) test --release --workspace --doc
+	$(if $(NEXTEST),$(CARGO) test --release --workspace --doc)
 	tools/clients test
 	@tools/build-cache save test
 
