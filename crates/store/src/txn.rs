@@ -7,6 +7,7 @@
 mod capped;
 mod events;
 mod held;
+mod operation;
 mod record;
 mod slots;
 mod together;
@@ -21,6 +22,7 @@ use lapsedb_record::{Expiry, Header, ItemTtl, Lens, Live, Mark, Millis, Settled,
 use lapsedb_value::{Object, Str, bson};
 
 pub use capped::Cap;
+pub use operation::Operation;
 pub use together::Note;
 
 use crate::Store;
@@ -36,6 +38,7 @@ use crate::view::View;
 pub(crate) use record::Record;
 
 use events::{Change, Past, Pending, Step};
+use operation::Undo;
 use slots::Slots;
 
 /// How many records of a collection one transaction may write: a commit hands out so many ordinals.
@@ -99,6 +102,8 @@ pub struct Txn<'a> {
     settled: Option<Settled>,
     /// Until when it waits at its commit for those who are about to change the same.
     patience: Option<Instant>,
+    /// How to take back what the operation that is being applied has done; none outside of one.
+    undo: Option<Vec<Undo>>,
 }
 
 /// An item as a transaction sees it.
@@ -209,6 +214,7 @@ impl<'a> Txn<'a> {
             events: Pending::default(),
             settled: None,
             patience: None,
+            undo: None,
         }
     }
 
@@ -322,12 +328,14 @@ impl<'a> Txn<'a> {
         self.leave_taken(slot);
         if self.lives(ttl, &shape) {
             for claim in &shape.unique {
-                self.taken.insert(claim.key.clone(), slot);
+                self.set_taken(&claim.key, Some(slot));
             }
         }
-        let slot = self.changed(slot, ended);
-        let fresh = match &slot.after {
-            After::Same => !slot.before.as_ref().is_some_and(|before| before.live),
+        let fresh = match &self.slots[slot].after {
+            After::Same => !self.slots[slot]
+                .before
+                .as_ref()
+                .is_some_and(|before| before.live),
             After::Put { fresh, .. } => *fresh || over,
             After::Gone => true,
         };
@@ -336,8 +344,7 @@ impl<'a> Txn<'a> {
             // The entry of the item's shape is the server's own affair.
             terms: shape.stems.len().saturating_sub(1),
         };
-        slot.note = note.to_vec();
-        slot.after = After::Put {
+        let after = After::Put {
             document,
             ttl,
             body,
@@ -345,6 +352,7 @@ impl<'a> Txn<'a> {
             index,
             fresh,
         };
+        self.change(slot, ended, after, note);
         Ok(Ok(written))
     }
 
@@ -368,9 +376,7 @@ impl<'a> Txn<'a> {
     ) -> Result<()> {
         let slot = self.slot(key, partition).await?;
         self.leave_taken(slot);
-        let slot = self.changed(slot, None);
-        slot.after = After::Gone;
-        slot.note = note.to_vec();
+        self.change(slot, None, After::Gone, note);
         Ok(())
     }
 
@@ -384,7 +390,7 @@ impl<'a> Txn<'a> {
         match (&self.slots[slot].before, &self.slots[slot].after) {
             (Some(before), After::Same) if !before.live => {
                 let charged = before.header.charged;
-                self.changed(slot, None).after = After::Gone;
+                self.change(slot, None, After::Gone, &[]);
                 Ok(Some(charged))
             }
             _ => Ok(None),
@@ -488,20 +494,42 @@ impl<'a> Txn<'a> {
         }
     }
 
-    /// A slot that is being changed; its first change gives it its place among them, or each one does. What this transaction
-    /// has written there before, dead as it was, is told by itself.
-    fn changed(&mut self, slot: usize, ended: Option<Mark>) -> &mut Slot {
-        let slot = &mut self.slots[slot];
+    /// Changes what becomes of a record. Its first change gives it its place among the changes, or each one does; what this
+    /// transaction has written there before and is expired already is emitted as an event of its own.
+    fn change(&mut self, at: usize, ended: Option<Mark>, after: After, note: &[u8]) {
+        let slot = &mut self.slots[at];
+        let (order, past) = (slot.order, slot.past.len());
         let first = matches!(slot.after, After::Same);
-        if !first && !self.stepwise && ended.is_none() {
-            return slot;
+        if first || self.stepwise || ended.is_some() {
+            if !first {
+                slot.past.push(Past::of(slot, ended));
+            }
+            slot.order = self.changes;
+            self.changes += 1;
         }
-        if !first {
-            slot.past.push(Past::of(slot, ended));
+        let after = std::mem::replace(&mut slot.after, after);
+        let note = std::mem::replace(&mut slot.note, note.to_vec());
+        if let Some(undo) = &mut self.undo {
+            undo.push(Undo::Changed {
+                at,
+                after,
+                order,
+                note,
+                past,
+            });
         }
-        slot.order = self.changes;
-        self.changes += 1;
-        slot
+    }
+
+    /// Which record takes a unique value from now on, if any.
+    fn set_taken(&mut self, key: &[u8], by: Option<usize>) {
+        let was = match by {
+            Some(slot) => self.taken.insert(key.to_vec(), slot),
+            None => self.taken.remove(key),
+        };
+        if let Some(undo) = &mut self.undo {
+            let key = key.to_vec();
+            undo.push(Undo::Taken { key, was });
+        }
     }
 
     fn next_index(&mut self) -> Result<u16> {
@@ -601,10 +629,11 @@ impl<'a> Txn<'a> {
         let After::Put { shape, .. } = &self.slots[slot].after else {
             return;
         };
-        for claim in &shape.unique {
-            if self.taken.get(&claim.key) == Some(&slot) {
-                self.taken.remove(&claim.key);
-            }
+        let own = |claim: &&Claim| self.taken.get(&claim.key) == Some(&slot);
+        let left = shape.unique.iter().filter(own);
+        let left: Vec<_> = left.map(|claim| claim.key.clone()).collect();
+        for key in left {
+            self.set_taken(&key, None);
         }
     }
 

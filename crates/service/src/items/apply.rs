@@ -1,4 +1,5 @@
-//! One operation inside a transaction: conditions, checks, then the write. A refused one leaves no trace.
+//! One operation inside a transaction: conditions, checks, then the write. All of it goes through an [`Operation`] of the
+//! transaction, so that a refused one leaves no trace.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use bytes::Bytes;
 use lapsedb_mql::update::Described;
 use lapsedb_record::Header;
 use lapsedb_store::partition_key::PartitionKey;
-use lapsedb_store::{Found, ItemKey, Refused, Txn};
+use lapsedb_store::{Found, ItemKey, Operation, Refused, Txn};
 use lapsedb_value::{Object, Value, bson};
 
 use crate::access::Who;
@@ -33,8 +34,15 @@ pub(crate) struct Applied {
     pub(crate) wrote: Option<Arc<Object>>,
 }
 
-/// Applies one operation.
+/// Applies one operation to a transaction, whole or not at all.
 pub(crate) async fn apply(who: &Who, txn: &mut Txn<'_>, op: &ItemOp) -> Result<Applied> {
+    let mut operation = txn.operation();
+    let applied = steps(who, &mut operation, op).await?;
+    operation.keep();
+    Ok(applied)
+}
+
+async fn steps(who: &Who, txn: &mut Operation<'_, '_>, op: &ItemOp) -> Result<Applied> {
     match &op.action {
         Action::Create(document) => create(who, txn, op, document).await,
         Action::Upsert(document) => upsert(who, txn, op, document).await,
@@ -46,7 +54,12 @@ pub(crate) async fn apply(who: &Who, txn: &mut Txn<'_>, op: &ItemOp) -> Result<A
     }
 }
 
-async fn create(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, document: &Document) -> Result<Applied> {
+async fn create(
+    who: &Who,
+    txn: &mut Operation<'_, '_>,
+    op: &ItemOp,
+    document: &Document,
+) -> Result<Applied> {
     let (key, partition) = place(txn, op, document)?;
     who.may_write_items(txn.collection(), Some(&partition))?;
     if txn.get(&key, &partition).await?.is_some() {
@@ -55,7 +68,12 @@ async fn create(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, document: &Document) 
     put(txn, key, &partition, document, Outcome::Created).await
 }
 
-async fn upsert(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, document: &Document) -> Result<Applied> {
+async fn upsert(
+    who: &Who,
+    txn: &mut Operation<'_, '_>,
+    op: &ItemOp,
+    document: &Document,
+) -> Result<Applied> {
     let (key, partition) = place(txn, op, document)?;
     let outcome = match txn.get(&key, &partition).await? {
         None => {
@@ -73,7 +91,7 @@ async fn upsert(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, document: &Document) 
 
 async fn replace(
     who: &Who,
-    txn: &mut Txn<'_>,
+    txn: &mut Operation<'_, '_>,
     op: &ItemOp,
     id: &str,
     document: &Document,
@@ -107,7 +125,7 @@ async fn replace(
 
 async fn patch_item(
     who: &Who,
-    txn: &mut Txn<'_>,
+    txn: &mut Operation<'_, '_>,
     op: &ItemOp,
     id: &str,
     patch: &Patch,
@@ -138,7 +156,7 @@ async fn patch_item(
     put_as(txn, key, &partition, &document, (Outcome::Ok, described)).await
 }
 
-async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
+async fn delete(who: &Who, txn: &mut Operation<'_, '_>, op: &ItemOp, id: &str) -> Result<Applied> {
     let Existing {
         key,
         partition,
@@ -155,7 +173,7 @@ async fn delete(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<A
     })
 }
 
-async fn read(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Applied> {
+async fn read(who: &Who, txn: &mut Operation<'_, '_>, op: &ItemOp, id: &str) -> Result<Applied> {
     let Existing {
         key,
         partition,
@@ -212,7 +230,7 @@ fn place(txn: &Txn<'_>, op: &ItemOp, document: &Document) -> Result<(ItemKey, Pa
 }
 
 async fn put(
-    txn: &mut Txn<'_>,
+    txn: &mut Operation<'_, '_>,
     key: ItemKey,
     partition: &PartitionKey,
     document: &Document,
@@ -222,7 +240,7 @@ async fn put(
 }
 
 async fn put_as(
-    txn: &mut Txn<'_>,
+    txn: &mut Operation<'_, '_>,
     key: ItemKey,
     partition: &PartitionKey,
     document: &Document,
@@ -260,7 +278,7 @@ async fn put_as(
 
 /// Refuses a document that fails the rules of a collection of the Mongo door.
 async fn check_rules(
-    txn: &mut Txn<'_>,
+    txn: &mut Operation<'_, '_>,
     key: &ItemKey,
     partition: &PartitionKey,
     object: &Object,
@@ -288,7 +306,12 @@ struct Existing {
 }
 
 /// The item an id names: by itself, or as a `_rid` if there is no such id.
-async fn existing(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Existing> {
+async fn existing(
+    who: &Who,
+    txn: &mut Operation<'_, '_>,
+    op: &ItemOp,
+    id: &str,
+) -> Result<Existing> {
     let partition = given_partition(txn.collection(), op.partition.as_ref())?;
     who.may_look(txn.collection(), &partition)?;
     let mut key = ItemKey::new(txn.collection(), &partition, id);
@@ -318,7 +341,12 @@ async fn existing(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result
 }
 
 /// The same for an operation that writes: whoever asks may, and its conditions hold.
-async fn to_write(who: &Who, txn: &mut Txn<'_>, op: &ItemOp, id: &str) -> Result<Existing> {
+async fn to_write(
+    who: &Who,
+    txn: &mut Operation<'_, '_>,
+    op: &ItemOp,
+    id: &str,
+) -> Result<Existing> {
     let existing = existing(who, txn, op, id).await?;
     may_write(who, txn, &existing.partition, &existing.found)?;
     conditions(op, &existing.found)?;
