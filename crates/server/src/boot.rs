@@ -26,7 +26,6 @@ use crate::tls::Identity;
 /// How often the clock is judged and the service maintained.
 const TICK_SECONDS: u64 = 1;
 /// How long sweeping waits after a failure.
-const SWEEP_REST_FAILED: Duration = Duration::from_secs(60);
 /// Rest between two steps of building an index, in milliseconds.
 const INDEX_PAUSE_MS: u64 = 10;
 /// The store's folder in the data path; the certificate lies beside it.
@@ -215,10 +214,7 @@ async fn maintain(service: Arc<Service>) {
     let mut seconds = seconds();
     loop {
         seconds.tick().await;
-        match service.tick().await {
-            Ok(events) => events.into_iter().for_each(tell),
-            Err(error) => tracing::error!(error = error.message, "maintenance failed"),
-        }
+        service.tick().await.into_iter().for_each(tell);
     }
 }
 
@@ -226,13 +222,10 @@ async fn maintain(service: Arc<Service>) {
 async fn build_indexes(service: Arc<Service>) {
     let mut seconds = seconds();
     loop {
-        match service.build_indexes().await {
-            Ok(true) => tokio::time::sleep(Duration::from_millis(INDEX_PAUSE_MS)).await,
-            Ok(false) => drop(seconds.tick().await),
-            Err(error) => {
-                tracing::error!(error = error.message, "building an index failed");
-                seconds.tick().await;
-            }
+        if service.build_indexes().await {
+            tokio::time::sleep(Duration::from_millis(INDEX_PAUSE_MS)).await;
+        } else {
+            seconds.tick().await;
         }
     }
 }
@@ -240,13 +233,7 @@ async fn build_indexes(service: Arc<Service>) {
 /// Gives disk space back, by itself: a stretch takes longer than a tick may.
 async fn sweep(service: Arc<Service>) {
     loop {
-        let rest = match service.sweep_some().await {
-            Ok(rest) => rest,
-            Err(error) => {
-                tracing::error!(error = error.message, "sweeping failed");
-                SWEEP_REST_FAILED
-            }
-        };
+        let rest = service.sweep_some().await;
         tokio::time::sleep(rest).await;
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use lapsedb_door_mongo::Counted;
-use lapsedb_service::{Error, Gauges, Service};
+use lapsedb_service::{Error, Gauges, Service, WorkState};
 
 pub use verb::{Part, Verb};
 
@@ -223,6 +223,31 @@ fn write_gauges(out: &mut String, gauges: &Gauges) {
         family(out, name, kind, help);
         line(out, name, &value.to_string());
     }
+    write_background(out, &gauges.background);
+}
+
+/// How work between requests fares, by kind.
+fn write_background(out: &mut String, states: &[WorkState]) {
+    for (name, kind, help, value) in [
+        (
+            "lapsedb_background_failures_total",
+            "counter",
+            "Pieces of work between requests that have failed.",
+            (|state| state.failures) as fn(&WorkState) -> u64,
+        ),
+        (
+            "lapsedb_background_failing",
+            "gauge",
+            "Pieces of work between requests whose last attempt has failed.",
+            |state| state.failing,
+        ),
+    ] {
+        family(out, name, kind, help);
+        for state in states {
+            let labels = format!("{{work=\"{}\"}}", state.work.name());
+            line(out, &format!("{name}{labels}"), &value(state).to_string());
+        }
+    }
 }
 
 fn family(out: &mut String, name: &str, kind: &str, help: &str) {
@@ -236,6 +261,8 @@ fn line(out: &mut String, name: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
+    use lapsedb_service::Work;
+
     use super::*;
 
     fn metrics() -> Metrics {
@@ -288,22 +315,55 @@ mod tests {
     }
 
     #[test]
-    fn every_promised_figure_is_there() {
+    fn every_figure_is_there_with_its_own_value() {
         let mut text = String::new();
+        let background = Work::ALL.map(|work| WorkState {
+            work,
+            failures: 20 + work as u64,
+            failing: 40 + work as u64,
+        });
         write_gauges(
             &mut text,
             &Gauges {
-                items_live: 7,
+                items_live: 1,
+                items_expired: 2,
+                purge_lag_secs: 3,
+                purged_items: 4,
+                purged_bytes: 5,
+                query_items_read: 6,
+                query_index_entries_read: 7,
                 clock_suspect: true,
-                ..Gauges::default()
+                disk_bytes: 8,
+                background: background.to_vec(),
             },
         );
-        for row in [
-            "lapsedb_items_live 7",
-            "lapsedb_clock_suspect 1",
-            "lapsedb_purge_lag_seconds 0",
-        ] {
-            assert!(text.contains(&format!("\n{row}\n")), "{row}: {text}");
+        let mut expected = vec![
+            ("lapsedb_items_live".to_owned(), 1),
+            ("lapsedb_items_expired_unpurged".to_owned(), 2),
+            ("lapsedb_purge_lag_seconds".to_owned(), 3),
+            ("lapsedb_purged_items_total".to_owned(), 4),
+            ("lapsedb_purged_bytes_total".to_owned(), 5),
+            ("lapsedb_query_items_read_total".to_owned(), 6),
+            ("lapsedb_query_index_entries_read_total".to_owned(), 7),
+            ("lapsedb_clock_suspect".to_owned(), 1),
+            ("lapsedb_disk_bytes".to_owned(), 8),
+        ];
+        for work in Work::ALL {
+            let label = format!("{{work=\"{}\"}}", work.name());
+            let number = work as u64;
+            expected.push((
+                format!("lapsedb_background_failures_total{label}"),
+                20 + number,
+            ));
+            expected.push((format!("lapsedb_background_failing{label}"), 40 + number));
         }
+        let mut lines: Vec<_> = text.lines().filter(|row| !row.starts_with('#')).collect();
+        let mut expected: Vec<_> = expected
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        lines.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(lines, expected);
     }
 }

@@ -73,6 +73,12 @@ pub struct Error {
 /// A verb's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl std::fmt::Display for Error {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
 impl Error {
     /// A failure of a kind with a message.
     #[must_use]

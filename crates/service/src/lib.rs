@@ -2,6 +2,7 @@
 
 pub mod access;
 mod attempts;
+mod background;
 mod changes;
 pub mod charge;
 pub mod collections;
@@ -33,6 +34,7 @@ pub mod ttl;
 pub mod users;
 
 pub use access::Who;
+pub use background::{Work, WorkState};
 pub use counts::Counts;
 pub use ctx::{Ctx, Scope};
 pub use error::{Error, Kind, Result};

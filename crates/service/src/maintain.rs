@@ -2,13 +2,15 @@
 //! them, and removes the dead and the versions whose retention is over.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_record::Millis;
 use lapsedb_record::clock::ClockEvent;
-use lapsedb_store::{CollectionId, StoreError, View, Watched};
+use lapsedb_store::{Collection, CollectionId, StoreError, View, Watched};
 use parking_lot::Mutex;
 
+use crate::background::{Background, Work, WorkState};
 use crate::documents::Unfinished;
 use crate::error::Result;
 use crate::purge::Wake;
@@ -24,6 +26,8 @@ const SESSION_SWEEP_MILLIS: u64 = 60_000;
 const KEEP_TICKS: u64 = 60;
 /// The number of what has become of collections.
 const CATALOG: CollectionId = CollectionId(0);
+/// Dropped collections whose data is removed in one tick.
+const DROPS_PER_TICK: usize = 100;
 /// Expiries of one collection that are told in one tick.
 const TELL_PER_TICK: u64 = 20_000;
 
@@ -45,10 +49,11 @@ pub(crate) struct Maintenance {
     pub(crate) purged_bytes: AtomicU64,
     pub(crate) sweeper: Mutex<Sweeper>,
     pub(crate) unfinished: Mutex<Unfinished>,
+    pub(crate) background: Background,
 }
 
 /// Figures over all collections.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Gauges {
     /// Items that may be seen.
     pub items_live: u64,
@@ -68,6 +73,8 @@ pub struct Gauges {
     pub clock_suspect: bool,
     /// Bytes on disk.
     pub disk_bytes: u64,
+    /// How work between requests fares.
+    pub background: Vec<WorkState>,
 }
 
 impl Service {
@@ -98,38 +105,57 @@ impl Service {
         Ok(())
     }
 
-    /// One tick, about once a second. Says what has happened to the clock.
-    ///
-    /// # Errors
-    /// When the engine fails.
-    pub async fn tick(&self) -> Result<Vec<ClockEvent>> {
+    /// One tick, about once a second. Says what has happened to the clock. What fails is logged and counted, and holds up
+    /// nothing else.
+    pub async fn tick(&self) -> Vec<ClockEvent> {
         let events = self.clock().sample();
         let maintenance = self.maintenance();
+        let background = &maintenance.background;
         let ticks = maintenance.ticks.fetch_add(1, Ordering::Relaxed) + 1;
-        self.documents_state().sweep(self.clock().now());
-        self.documents_state()
-            .seen(self.store().view().await?.lsn());
-        self.sweep_sessions().await?;
+        let sessions = self.forget_sessions();
+        background.run(Work::Sessions, None, sessions).await;
         let requests = maintenance.requests.load(Ordering::Relaxed);
         let busy = maintenance
             .requests_ticked
             .swap(requests, Ordering::Relaxed)
             != requests;
-        if ticks.is_multiple_of(FLOOR_TICKS)
-            && maintenance.requests_saved.swap(requests, Ordering::Relaxed) != requests
+        let clock = self.keep_clock(ticks, requests);
+        background.run(Work::Clock, None, clock).await;
+        if ticks.is_multiple_of(KEEP_TICKS) {
+            let kept = self.keep_all_changes();
+            background.run(Work::Versions, None, kept).await;
+        }
+        let drops = self.store().finish_drops(DROPS_PER_TICK);
+        background.run(Work::Drops, None, drops).await;
+        let versions = self.keep_versions_true();
+        background.run(Work::Versions, None, versions).await;
+        let indexes = self.finish_indexes();
+        background.run(Work::Indexes, None, indexes).await;
+        if self.purges() {
+            let purged = self.purge_due(busy);
+            background.run(Work::Purge, None, purged).await;
+        }
+        events
+    }
+
+    async fn forget_sessions(&self) -> Result<()> {
+        self.documents_state().sweep(self.clock().now());
+        let view = self.store().view().await?;
+        self.documents_state().seen(view.lsn());
+        let catalog = view.catalog();
+        let exists = |cid| catalog.collection_numbered(cid).is_some();
+        self.maintenance().background.keep(exists);
+        drop(view);
+        self.sweep_sessions().await
+    }
+
+    async fn keep_clock(&self, ticks: u64, requests: u64) -> Result<()> {
+        let saved = &self.maintenance().requests_saved;
+        if ticks.is_multiple_of(FLOOR_TICKS) && saved.swap(requests, Ordering::Relaxed) != requests
         {
             self.persist_clock().await?;
         }
-        self.store().turn_views().await?;
-        if ticks.is_multiple_of(KEEP_TICKS) {
-            self.keep_all_changes().await?;
-        }
-        self.keep_versions_true().await?;
-        self.finish_indexes().await?;
-        if self.purges() {
-            self.purge_due(busy).await?;
-        }
-        Ok(events)
+        Ok(self.store().turn_views().await?)
     }
 
     /// Keeps the changes of all collections of the Mongo door, if that is wanted whether anybody reads them or not.
@@ -142,10 +168,10 @@ impl Service {
         let view = self.store().view().await?;
         for collection in view.catalog().all_collections() {
             if collection.mongo.is_some() {
-                let kept = self
-                    .store()
-                    .keep_versions_for(collection.cid, Some(retention));
-                kept.await?;
+                let (store, cid) = (self.store(), collection.cid);
+                let kept = store.keep_versions_for(cid, Some(retention));
+                let background = &self.maintenance().background;
+                background.run(Work::Versions, Some(cid), kept).await;
             }
         }
         Ok(())
@@ -184,25 +210,33 @@ impl Service {
         let view = self.store().view().await?;
         self.trim_catalog_log(&view).await?;
         for collection in view.catalog().all_collections() {
-            if !collection.history.kept {
-                continue;
+            if collection.history.kept {
+                let kept = self.keep_true(&view, &collection);
+                let background = &self.maintenance().background;
+                let cid = Some(collection.cid);
+                background.run(Work::Versions, cid, kept).await;
             }
-            if view.expiries_due(&collection).await? {
-                let told = self.store().tell_expiries(collection.cid, TELL_PER_TICK);
-                told.await?;
-            }
-            let trims = &self.maintenance().trims;
-            let next = trims.lock().get(&collection.cid).copied();
-            let version = collection.version;
-            if next.is_none_or(|(then, next)| then != version || next <= view.now()) {
-                match self.store().trim_versions(&collection).await {
-                    Ok(next) => {
-                        trims.lock().insert(collection.cid, (version, next));
-                    }
-                    // Somebody was faster; the next tick looks again.
-                    Err(StoreError::Retry) => {}
-                    Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// The same for one collection.
+    async fn keep_true(&self, view: &View, collection: &Arc<Collection>) -> Result<()> {
+        if view.expiries_due(collection).await? {
+            let told = self.store().tell_expiries(collection.cid, TELL_PER_TICK);
+            told.await?;
+        }
+        let trims = &self.maintenance().trims;
+        let next = trims.lock().get(&collection.cid).copied();
+        let version = collection.version;
+        if next.is_none_or(|(then, next)| then != version || next <= view.now()) {
+            match self.store().trim_versions(collection).await {
+                Ok(next) => {
+                    trims.lock().insert(collection.cid, (version, next));
                 }
+                // Somebody was faster; the next tick looks again.
+                Err(StoreError::Retry) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
@@ -224,7 +258,13 @@ impl Service {
             ..Gauges::default()
         };
         for collection in view.catalog().all_collections() {
-            let usage = view.usage(&collection).await?;
+            let (background, cid) = (&self.maintenance().background, collection.cid);
+            let usage = view.usage(&collection);
+            let usage = background.run(Work::Figures, Some(cid), usage).await;
+            // What cannot be counted is left out, and said to be failing.
+            let Some(usage) = usage else {
+                continue;
+            };
             gauges.items_live += usage.live.items;
             gauges.items_expired += usage.expired.items;
             let lag = usage
@@ -232,6 +272,7 @@ impl Service {
                 .map_or(0, |since| view.now().0.saturating_sub(since.0) / 1000);
             gauges.purge_lag_secs = gauges.purge_lag_secs.max(lag);
         }
+        gauges.background = self.maintenance().background.states();
         Ok(gauges)
     }
 }

@@ -1,11 +1,13 @@
 //! Removes the dead between requests: when the calendar says that some are due, and from what requests have left over.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lapsedb_record::{Millis, Setting};
 use lapsedb_store::{Collection, Purged, View};
 
+use crate::background::Work;
 use crate::charge;
 use crate::error::Result;
 use crate::service::Service;
@@ -43,33 +45,45 @@ impl Service {
         let collections = self.store().view().await?.catalog().all_collections();
         let mut used = HashMap::new();
         for collection in collections {
-            let view = self.store().view().await?;
-            if !self.worth_a_look(&view, &collection) {
-                continue;
-            }
-            let deletes = self.deletes_left(&view, &collection, busy, &mut used);
-            let lsn = view.lsn();
-            // No view is kept meanwhile: it would hold back what may go.
-            drop(view);
-            let room = if self.store().settles(&collection) {
-                deletes.saturating_mul(SETTLED_PER_DELETE)
-            } else {
-                deletes
-            };
-            let (mut dated, mut purged) = (Purged::default(), Purged::default());
-            if room > 0 {
-                let (store, grace) = (self.store(), self.grace());
-                dated = store.purge_dated(&collection, grace, deletes).await?;
-                self.count_purged(&collection, dated);
-                let room = room.saturating_sub(dated.items);
-                purged = store.purge_by_ttl(&collection, grace, room).await?;
-                self.count_purged(&collection, purged);
-            }
-            let used_up = dated.items >= deletes || purged.items >= room;
-            self.plan_wake(lsn, &collection, used_up).await?;
+            let purged = self.purge_collection(&collection, busy, &mut used);
+            let background = &self.maintenance().background;
+            let cid = Some(collection.cid);
+            background.run(Work::Purge, cid, purged).await;
         }
         self.documents_state().ttl_monitor.passed();
         Ok(())
+    }
+
+    async fn purge_collection(
+        &self,
+        collection: &Arc<Collection>,
+        busy: bool,
+        used: &mut HashMap<Owner, u64>,
+    ) -> Result<()> {
+        let view = self.store().view().await?;
+        if !self.worth_a_look(&view, collection) {
+            return Ok(());
+        }
+        let deletes = self.deletes_left(&view, collection, busy, used);
+        let lsn = view.lsn();
+        // No view is kept meanwhile: it would hold back what may go.
+        drop(view);
+        let room = if self.store().settles(collection) {
+            deletes.saturating_mul(SETTLED_PER_DELETE)
+        } else {
+            deletes
+        };
+        let (mut dated, mut purged) = (Purged::default(), Purged::default());
+        if room > 0 {
+            let (store, grace) = (self.store(), self.grace());
+            dated = store.purge_dated(collection, grace, deletes).await?;
+            self.count_purged(collection, dated);
+            let room = room.saturating_sub(dated.items);
+            purged = store.purge_by_ttl(collection, grace, room).await?;
+            self.count_purged(collection, purged);
+        }
+        let used_up = dated.items >= deletes || purged.items >= room;
+        self.plan_wake(lsn, collection, used_up).await
     }
 
     pub(crate) fn grace(&self) -> Millis {

@@ -6,12 +6,15 @@ use std::time::Duration;
 use lapsedb_record::{Clock, Millis};
 use lapsedb_store::{CollectionId, StoreError};
 
+use crate::background::Work;
 use crate::error::Result;
 use crate::purge::deletes_for;
 use crate::service::Service;
 
 /// How long it rests when there is nothing to do, or no budget for it.
 const REST: Duration = Duration::from_secs(1);
+/// How long it rests after one that failed.
+const REST_FAILED: Duration = Duration::from_secs(60);
 /// How long it rests after a stretch that only a nearly full disk has allowed.
 const REST_PRESSED: Duration = Duration::from_secs(10);
 /// While requests come, it rests so many times as long as the stretch took; otherwise this part of it.
@@ -52,10 +55,14 @@ impl Service {
     }
 
     /// Rewrites one stretch of what is worth it, if the budget allows. Says how long to rest before the next.
-    ///
-    /// # Errors
-    /// When the engine fails.
-    pub async fn sweep_some(&self) -> Result<Duration> {
+    pub async fn sweep_some(&self) -> Duration {
+        let background = &self.maintenance().background;
+        let swept = self.sweep_next();
+        let rest = background.run(Work::Rewrite, None, swept).await;
+        rest.unwrap_or(REST_FAILED)
+    }
+
+    async fn sweep_next(&self) -> Result<Duration> {
         let Some((cid, asked)) = self.next_to_sweep().await? else {
             return Ok(REST);
         };
@@ -75,15 +82,17 @@ impl Service {
         }
         let requests = self.maintenance().requests.load(Ordering::Relaxed);
         let start = Clock::monotonic();
-        let done = self.store().sweep(cid).await;
+        let background = &self.maintenance().background;
+        let swept = self.store().sweep(cid);
+        let done = background.run(Work::Rewrite, Some(cid), swept).await;
         let took = Clock::monotonic().saturating_duration_since(start);
         // What fails here costs disk space and nothing else; it is not tried again at once.
-        if done.as_ref().map_or_else(|_| true, |done| *done) {
+        if done != Some(false) {
             let mut sweeper = self.maintenance().sweeper.lock();
             sweeper.current = None;
             sweeper.asked.retain(|other| *other != cid);
         }
-        if done? {
+        if done == Some(true) {
             tracing::info!(collection = cid.0, "what was purged has left the disk");
         }
         if pressed {
@@ -123,7 +132,10 @@ impl Service {
         let Some(collection) = view.catalog().collection_numbered(cid).cloned() else {
             return Ok(None);
         };
-        let worth_it = self.store().sweep_is_worth_it(&view, &collection).await?;
+        let background = &self.maintenance().background;
+        let worth_it = self.store().sweep_is_worth_it(&view, &collection);
+        let worth_it = background.run(Work::Rewrite, Some(cid), worth_it).await;
+        let worth_it = worth_it.unwrap_or(false);
         let mut sweeper = self.maintenance().sweeper.lock();
         if worth_it {
             sweeper.current = Some(cid);

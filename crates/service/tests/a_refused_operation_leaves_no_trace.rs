@@ -3,15 +3,13 @@
 //! Every operation is refused for every reason there is, in every mode. Two copies of one store receive the same accepted
 //! operations, and only the first also the refused ones; then their bytes are compared.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use lapsedb_kv::{Engine, EngineKind, Scan, Snapshot, Space};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, Patch};
 use lapsedb_service::limits::BODY_BYTES_MAX;
 use lapsedb_service::{Ctx, Kind, PartitionKey, Place, collections};
 
-use crate::support::{Bench, object, value};
+use crate::support::{Bench, object, stored, value};
 
 const DB: &str = "db";
 /// Without and with versions: where they are kept, every change is an event.
@@ -290,27 +288,6 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Every key of the store with its value.
-async fn bytes(folder: &Path) -> BTreeMap<(&'static str, Vec<u8>), Vec<u8>> {
-    let kind = EngineKind::Rocksdb {
-        path: folder.to_path_buf(),
-        relaxed: false,
-    };
-    let engine = lapsedb_kv::open(lapsedb_kv::OpenOptions::new(kind)).unwrap();
-    let snapshot = engine.snapshot().await.unwrap();
-    let mut all = BTreeMap::new();
-    for space in Space::ALL {
-        let page = snapshot.scan(Scan::prefix(space, &[])).await.unwrap();
-        assert!(!page.more);
-        for (key, value) in page.rows {
-            all.insert((space.name(), key.to_vec()), value.to_vec());
-        }
-    }
-    drop(snapshot);
-    engine.close().await.unwrap();
-    all
-}
-
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -358,7 +335,7 @@ fn alone_in_a_batch_and_in_a_bulk() {
             }
             bench.service.close().await.unwrap();
             drop(bench);
-            stores.push(bytes(&at(name)).await);
+            stores.push(stored(&at(name)).await);
         }
         let differing: Vec<_> = stores[0]
             .iter()
@@ -368,7 +345,7 @@ fn alone_in_a_batch_and_in_a_bulk() {
                     .iter()
                     .filter(|(key, _)| !stores[0].contains_key(*key)),
             )
-            .map(|((space, key), _)| format!("{space} {}", String::from_utf8_lossy(key)))
+            .map(|((space, key), _)| format!("{space:?} {}", String::from_utf8_lossy(key)))
             .collect();
         assert!(differing.is_empty(), "{differing:#?}");
     });

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod a_change_needs_the_etag_it_names;
+mod a_dropped_collection_leaves_the_disk;
 mod a_long_query_leaves_the_others_their_turn;
 mod a_number_is_never_used_twice;
 mod a_query_costs_what_it_names;
@@ -13,6 +14,7 @@ mod a_refused_operation_leaves_no_trace;
 mod a_streams_time_is_for_waiting;
 mod a_token_opens_what_its_permission_names;
 mod deleting_takes_along_what_belongs;
+mod one_damaged_collection_stops_no_other;
 mod pages_neither_skip_nor_repeat;
 mod planned_queries_answer_as_a_scan;
 mod purging_takes_what_requests_leave;

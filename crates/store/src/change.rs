@@ -1,6 +1,6 @@
 //! Changes of the catalog: records that are written and removed together, and what follows from that.
 
-use lapsedb_kv::{Batch, Engine, Expect, Fill, Space, Template};
+use lapsedb_kv::{Batch, Engine, Expect, Fill, Scan, Snapshot, Space, Template};
 use lapsedb_record::Millis;
 use lapsedb_value::{Object, bson};
 
@@ -50,7 +50,7 @@ impl MetaChange {
         self
     }
 
-    /// Removes a collection's record and, after the commit, all of its data.
+    /// Removes a collection's record; all of its data follows in the background ([`Store::finish_drops`]).
     pub fn drop_collection(&mut self, cid: CollectionId) -> &mut MetaChange {
         self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
         self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
@@ -129,17 +129,36 @@ impl Store {
             self.announce(*cid, done.stamp.0);
         }
         self.announce_circumstances();
-        for cid in drops {
-            self.drop_data(cid).await?;
-        }
         Ok(MetaDone {
             lsn: done.stamp.0,
             now: Millis(done.now),
         })
     }
 
-    /// Removes a dropped collection's data; begun again at the next start if it is cut off.
-    pub(crate) async fn drop_data(&self, cid: CollectionId) -> Result<()> {
+    /// Removes the data of dropped collections, at most so many of them. The commit that dropped one has left a record of
+    /// that, so neither a client that hangs up nor the end of the process leaves the data behind.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn finish_drops(&self, collections_max: usize) -> Result<()> {
+        let snapshot = self.engine().snapshot().await?;
+        let pending = Scan {
+            rows_max: collections_max,
+            ..Scan::prefix(Space::Meta, &keys::meta_all(MetaKind::Dropping))
+        };
+        let pending = snapshot.scan(pending).await?;
+        drop(snapshot);
+        for (key, _) in pending.rows {
+            if let Some(number) = key.get(1..).and_then(|rest| rest.first_chunk::<4>()) {
+                let cid = CollectionId(u32::from_be_bytes(*number));
+                self.drop_data(cid).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a dropped collection's data, then the record that it is to be removed.
+    async fn drop_data(&self, cid: CollectionId) -> Result<()> {
         self.marks.forget(cid);
         let prefix = keys::collection_prefix(cid);
         let end = lapsedb_kv::prefix_end(&prefix);

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::catalog::Catalog;
 use crate::error::StoreError;
 use crate::index::named::build::Builders;
-use crate::keys::{self, CollectionId, MetaKind};
+use crate::keys;
 use crate::listen::Listeners;
 use crate::settled::Marks;
 use crate::views::Views;
@@ -121,7 +121,6 @@ impl Store {
             claims: crate::Claims::default(),
         };
         store.identify().await?;
-        store.finish_drops().await?;
         store.remember_settled().await?;
         Ok(store)
     }
@@ -155,19 +154,6 @@ impl Store {
     async fn remember_settled(&self) -> Result<(), OpenError> {
         let snapshot = self.engine.snapshot().await.map_err(StoreError::from)?;
         Ok(self.marks.load(&snapshot).await?)
-    }
-
-    /// Finishes removing the data of collections that were dropped when a process ended.
-    async fn finish_drops(&self) -> Result<(), OpenError> {
-        let snapshot = self.engine.snapshot().await.map_err(StoreError::from)?;
-        let scan = lapsedb_kv::Scan::prefix(Space::Meta, &keys::meta_all(MetaKind::Dropping));
-        for (key, _) in snapshot.scan(scan).await.map_err(StoreError::from)?.rows {
-            if let Some(number) = key.get(1..).and_then(|rest| rest.first_chunk::<4>()) {
-                self.drop_data(CollectionId(u32::from_be_bytes(*number)))
-                    .await?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is told before a collection is gone.
 
-use lapsedb_store::{Collection, MetaChange, View};
+use lapsedb_store::{Collection, MetaChange, StoreError, View};
 
 use crate::ctx::Ctx;
 use crate::error::Result;
@@ -19,6 +19,27 @@ pub(crate) async fn last_words(
     if !collection.history.kept {
         return Ok(true);
     }
+    match emit_expiries(ctx, view, collection, change).await {
+        Ok(is_done) => Ok(is_done),
+        // Damage must not keep a collection from being dropped: what cannot be read cannot be emitted either.
+        Err(StoreError::Corrupt(why)) => {
+            tracing::error!(
+                collection = %collection.id,
+                error = why,
+                "a damaged collection is dropped; expiries of its last items are not in its change feed"
+            );
+            Ok(true)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn emit_expiries(
+    ctx: &Ctx,
+    view: &View,
+    collection: &Collection,
+    change: &mut MetaChange,
+) -> std::result::Result<bool, StoreError> {
     if view.expiries_due(collection).await? {
         let store = ctx.service().store();
         // A suspect clock lets nothing be told, and then nothing has to be.

@@ -2,6 +2,7 @@
 
 use lapsedb_store::{Collection, View};
 
+use crate::background::Work;
 use crate::charge;
 use crate::error::Result;
 use crate::service::Service;
@@ -37,17 +38,24 @@ pub(crate) async fn begin(service: &Service, collection: &Collection) -> u8 {
 
 impl Service {
     /// One step of building the indexes that are not whole; true if there is more to do and room to do it at once.
-    ///
-    /// # Errors
-    /// When the engine fails.
-    pub async fn build_indexes(&self) -> Result<bool> {
+    pub async fn build_indexes(&self) -> bool {
+        let background = &self.maintenance().background;
+        let step = self.build_step();
+        let more = background.run(Work::Indexes, None, step).await;
+        more.unwrap_or(false)
+    }
+
+    async fn build_step(&self) -> Result<bool> {
         let view = self.store().view().await?;
         let mut more = false;
         for collection in view.catalog().all_collections() {
             if !collection.index_is_whole() {
                 let room = self.build_room(&view, &collection);
-                let whole = self.store().build_index(collection.cid, room).await?;
-                more |= !whole && room > ITEMS_PER_STEP_MIN;
+                let built = self.store().build_index(collection.cid, room);
+                let background = &self.maintenance().background;
+                let cid = Some(collection.cid);
+                let whole = background.run(Work::Indexes, cid, built).await;
+                more |= whole == Some(false) && room > ITEMS_PER_STEP_MIN;
             }
         }
         Ok(more)

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use lapsedb_store::{Built, CollectionId};
 
+use crate::background::Work;
 use crate::error::Result;
 use crate::service::Service;
 
@@ -34,16 +35,21 @@ impl Service {
                     }
                 }
             }
-            self.store().sweep_indexes(collection.cid).await?;
+            let swept = self.store().sweep_indexes(collection.cid);
+            let background = &self.maintenance().background;
+            let cid = Some(collection.cid);
+            background.run(Work::Indexes, cid, swept).await;
         }
         *self.maintenance().unfinished.lock() = seen;
         drop(view);
         for ((cid, number), name) in abandoned {
-            match self.store().build_named_index(cid, number).await? {
-                Built::Refused(why) => {
+            let built = self.store().build_named_index(cid, number);
+            let background = &self.maintenance().background;
+            match background.run(Work::Indexes, Some(cid), built).await {
+                Some(Built::Refused(why)) => {
                     tracing::warn!(index = %name, ?why, "an index could not be built and is dropped");
                 }
-                Built::Whole { .. } | Built::Gone | Built::Elsewhere => {}
+                Some(Built::Whole { .. } | Built::Gone | Built::Elsewhere) | None => {}
             }
         }
         Ok(())

@@ -1,7 +1,10 @@
 //! A service in memory whose clock stands still, and short ways to its verbs.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
+use lapsedb_kv::{AnyEngine, Engine, EngineKind, Scan, Snapshot, Space};
 use lapsedb_service::collections;
 use lapsedb_service::databases;
 use lapsedb_service::feed::{Ask, Page};
@@ -129,4 +132,30 @@ pub fn kind<T>(result: Result<T>) -> Kind {
         Ok(_) => panic!("a failure is expected"),
         Err(error) => error.kind,
     }
+}
+
+/// The engine of a store that is not open.
+pub fn engine(folder: &Path) -> AnyEngine {
+    let kind = EngineKind::Rocksdb {
+        path: folder.to_path_buf(),
+        relaxed: false,
+    };
+    lapsedb_kv::open(lapsedb_kv::OpenOptions::new(kind)).unwrap()
+}
+
+/// Every key of a store that is not open, with its value.
+pub async fn stored(folder: &Path) -> BTreeMap<(Space, Vec<u8>), Vec<u8>> {
+    let engine = engine(folder);
+    let snapshot = engine.snapshot().await.unwrap();
+    let mut all = BTreeMap::new();
+    for space in Space::ALL {
+        let page = snapshot.scan(Scan::prefix(space, &[])).await.unwrap();
+        assert!(!page.more);
+        for (key, value) in page.rows {
+            all.insert((space, key.to_vec()), value.to_vec());
+        }
+    }
+    drop(snapshot);
+    engine.close().await.unwrap();
+    all
 }
