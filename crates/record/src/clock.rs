@@ -120,7 +120,18 @@ pub struct Clock {
 #[derive(Debug)]
 enum Inner {
     Wall(Line),
-    Virtual(AtomicU64),
+    Virtual {
+        now: AtomicU64,
+        /// The time that a move under way is about to show; checkpoints must not fall behind it.
+        planned: AtomicU64,
+    },
+}
+
+/// A move of a virtual clock that is not shown yet: make a [`Clock::checkpoint`] durable, then [`Clock::show`] it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Move {
+    to: Millis,
 }
 
 impl Clock {
@@ -175,7 +186,10 @@ impl Clock {
     #[must_use]
     pub fn virtual_at(start: Millis) -> Clock {
         Clock {
-            kind: Inner::Virtual(AtomicU64::new(start.0.min(NOW_MS_MAX))),
+            kind: Inner::Virtual {
+                now: AtomicU64::new(start.0.min(NOW_MS_MAX)),
+                planned: AtomicU64::new(0),
+            },
         }
     }
 
@@ -184,7 +198,7 @@ impl Clock {
     pub fn now(&self) -> Millis {
         match &self.kind {
             Inner::Wall(line) => line.now(),
-            Inner::Virtual(now) => Millis(now.load(Ordering::Acquire)),
+            Inner::Virtual { now, .. } => Millis(now.load(Ordering::Acquire)),
         }
     }
 
@@ -193,7 +207,7 @@ impl Clock {
     pub fn sample(&self) -> Vec<ClockEvent> {
         match &self.kind {
             Inner::Wall(line) => line.sample(),
-            Inner::Virtual(_) => Vec::new(),
+            Inner::Virtual { .. } => Vec::new(),
         }
     }
 
@@ -202,7 +216,7 @@ impl Clock {
         let floor = Millis(floor.0.min(NOW_MS_MAX));
         match &self.kind {
             Inner::Wall(line) => line.raise_floor(floor),
-            Inner::Virtual(now) => {
+            Inner::Virtual { now, .. } => {
                 now.fetch_max(floor.0, Ordering::AcqRel);
             }
         }
@@ -214,9 +228,9 @@ impl Clock {
         let floor = now.max(self.now());
         match &self.kind {
             Inner::Wall(line) => line.save(floor).encode(),
-            Inner::Virtual(_) => Saved {
+            Inner::Virtual { planned, .. } => Saved {
                 kind: ClockKind::Virtual,
-                floor,
+                floor: floor.max(Millis(planned.load(Ordering::Acquire))),
                 boot: 0,
                 mono: 0,
                 purge_hold_ms: 0,
@@ -232,7 +246,7 @@ impl Clock {
     pub fn leapt(&self) -> Option<Leap> {
         match &self.kind {
             Inner::Wall(line) => line.leapt(),
-            Inner::Virtual(_) => None,
+            Inner::Virtual { .. } => None,
         }
     }
 
@@ -240,7 +254,7 @@ impl Clock {
     pub fn leap_saved(&self, leap: Leap) {
         match &self.kind {
             Inner::Wall(line) => line.leap_saved(leap),
-            Inner::Virtual(_) => {}
+            Inner::Virtual { .. } => {}
         }
     }
 
@@ -249,7 +263,7 @@ impl Clock {
     pub fn is_virtual(&self) -> bool {
         match self.kind {
             Inner::Wall(_) => false,
-            Inner::Virtual(_) => true,
+            Inner::Virtual { .. } => true,
         }
     }
 
@@ -258,7 +272,7 @@ impl Clock {
     pub fn suspect(&self) -> bool {
         match &self.kind {
             Inner::Wall(line) => line.suspect(),
-            Inner::Virtual(_) => false,
+            Inner::Virtual { .. } => false,
         }
     }
 
@@ -269,16 +283,50 @@ impl Clock {
                 line.trust();
                 Ok(line.now())
             }
-            Inner::Virtual(_) => Err(ClockError::NotWall),
+            Inner::Virtual { .. } => Err(ClockError::NotWall),
         }
     }
 
-    /// Moves a virtual clock forward by so many milliseconds.
+    /// Plans to move a virtual clock forward by so many milliseconds. One move at a time.
+    pub fn plan_advance(&self, ms: u64) -> Result<Move, ClockError> {
+        self.plan(|now| now.checked_add(ms).ok_or(ClockError::TooFar))
+    }
+
+    /// Plans to move a virtual clock to a time, which may not lie before the present. One move at a time.
+    pub fn plan_set(&self, to: Millis) -> Result<Move, ClockError> {
+        self.plan(|_| Ok(to.0))
+    }
+
+    fn plan(&self, target: impl Fn(u64) -> Result<u64, ClockError>) -> Result<Move, ClockError> {
+        let Inner::Virtual { now, planned } = &self.kind else {
+            return Err(ClockError::NotVirtual);
+        };
+        let now = now.load(Ordering::Acquire);
+        let to = checked(now, target(now)?)?;
+        planned.store(to, Ordering::Release);
+        Ok(Move { to: Millis(to) })
+    }
+
+    /// Shows a move whose checkpoint is durable. Says what time it is then.
+    pub fn show(&self, planned: Move) -> Millis {
+        self.raise_floor(planned.to);
+        self.now()
+    }
+
+    /// Takes a move back whose checkpoint could not be made durable.
+    pub fn take_back(&self, _planned: Move) {
+        match &self.kind {
+            Inner::Wall(_) => {}
+            Inner::Virtual { planned, .. } => planned.store(0, Ordering::Release),
+        }
+    }
+
+    /// Moves a virtual clock forward at once: for tests of what does not survive the process anyway.
     pub fn advance(&self, ms: u64) -> Result<Millis, ClockError> {
         self.move_to(|now| now.checked_add(ms).ok_or(ClockError::TooFar))
     }
 
-    /// Moves a virtual clock to a time, which may not lie before the present.
+    /// Moves a virtual clock to a time at once: for tests of what does not survive the process anyway.
     pub fn set(&self, to: Millis) -> Result<Millis, ClockError> {
         self.move_to(|_| Ok(to.0))
     }
@@ -287,21 +335,12 @@ impl Clock {
         &self,
         target: impl Fn(u64) -> Result<u64, ClockError>,
     ) -> Result<Millis, ClockError> {
-        let Inner::Virtual(clock) = &self.kind else {
+        let Inner::Virtual { now: clock, .. } = &self.kind else {
             return Err(ClockError::NotVirtual);
         };
         let mut now = clock.load(Ordering::Acquire);
         loop {
-            let to = target(now)?;
-            if to > NOW_MS_MAX {
-                return Err(ClockError::TooFar);
-            }
-            if to < now {
-                return Err(ClockError::Backwards {
-                    now: Millis(now),
-                    asked: Millis(to),
-                });
-            }
+            let to = checked(now, target(now)?)?;
             // Two movers at once are put one after the other; neither move is lost.
             match clock.compare_exchange_weak(now, to, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Ok(Millis(to)),
@@ -315,7 +354,7 @@ impl Clock {
     pub fn purge_horizon_held(&self) -> bool {
         match &self.kind {
             Inner::Wall(line) => line.purge_held(),
-            Inner::Virtual(_) => false,
+            Inner::Virtual { .. } => false,
         }
     }
 
@@ -334,4 +373,18 @@ impl Clock {
     pub fn monotonic() -> Instant {
         source::instant()
     }
+}
+
+/// Where a virtual clock may go from a time.
+fn checked(now: u64, to: u64) -> Result<u64, ClockError> {
+    if to > NOW_MS_MAX {
+        return Err(ClockError::TooFar);
+    }
+    if to < now {
+        return Err(ClockError::Backwards {
+            now: Millis(now),
+            asked: Millis(to),
+        });
+    }
+    Ok(to)
 }

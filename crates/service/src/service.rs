@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use lapsedb_record::{Clock, Secs};
+use lapsedb_record::clock::{ClockError, Move};
+use lapsedb_record::{Clock, Millis, Secs};
 use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
 
 use crate::counts::Counts;
@@ -117,6 +118,17 @@ impl Service {
     /// When the engine fails.
     pub async fn persist_clock(&self) -> Result<()> {
         Ok(self.store.persist_clock().await?)
+    }
+
+    /// Moves the virtual clock; the move is durable before anybody sees it. The caller lets it run to its end.
+    ///
+    /// # Errors
+    /// When the clock cannot be moved so (the inner error), or the engine fails.
+    pub async fn move_clock(
+        &self,
+        plan: impl FnOnce(&Clock) -> std::result::Result<Move, ClockError>,
+    ) -> Result<std::result::Result<Millis, ClockError>> {
+        Ok(self.store.move_clock(plan).await?)
     }
 
     /// Finishes what is waiting and closes the store.

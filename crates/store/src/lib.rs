@@ -32,7 +32,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use lapsedb_kv::{AnyEngine, Batch, Engine, Snapshot, Space, Template};
-use lapsedb_record::Clock;
+use lapsedb_record::clock::{ClockError, Move};
+use lapsedb_record::{Clock, Millis};
 use parking_lot::Mutex;
 
 pub use catalog::{Catalog, Collection, Database, MetaRecord, NamedView, Offer};
@@ -86,6 +87,7 @@ pub struct Store {
     filters: OnceLock<FilterCompiler>,
     builders: Builders,
     claims: Claims,
+    moving_clock: tokio::sync::Mutex<()>,
 }
 
 /// The catalog in memory, and the newest commit at which it was known to be the engine's.
@@ -198,6 +200,13 @@ impl Store {
     /// # Errors
     /// When the engine fails.
     pub async fn persist_clock(&self) -> Result<()> {
+        self.save_clock().await?;
+        // Who waits for a moment to come must look at a clock that was moved.
+        self.announce_circumstances();
+        Ok(())
+    }
+
+    async fn save_clock(&self) -> Result<()> {
         let mut batch = Batch::new();
         let clock = self.clock.checkpoint(self.clock.now());
         batch.put(
@@ -206,9 +215,35 @@ impl Store {
             Template::from(clock),
         );
         self.engine.commit(batch).await?;
-        // Who waits for a moment to come must look at a clock that was moved.
-        self.announce_circumstances();
         Ok(())
+    }
+
+    /// Moves the virtual clock; the move is durable before anybody sees it. Once this is polled the move may be made although
+    /// nobody waits for the answer.
+    ///
+    /// # Errors
+    /// When the clock cannot be moved so, or the engine fails; then it stands where it stood.
+    pub async fn move_clock(
+        &self,
+        plan: impl FnOnce(&Clock) -> std::result::Result<Move, ClockError>,
+    ) -> Result<std::result::Result<Millis, ClockError>> {
+        // The next move is counted from where this one ends.
+        let _one_at_a_time = self.moving_clock.lock().await;
+        let planned = match plan(&self.clock) {
+            Ok(planned) => planned,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let saved = match self.save_clock().await {
+            Ok(()) => self.engine.sync().await.map_err(StoreError::from),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = saved {
+            self.clock.take_back(planned);
+            return Err(error);
+        }
+        let now = self.clock.show(planned);
+        self.announce_circumstances();
+        Ok(Ok(now))
     }
 
     /// Commits what is waiting, makes the clock durable and closes the engine.

@@ -119,6 +119,7 @@ impl Store {
             filters: OnceLock::new(),
             builders: Builders::default(),
             claims: crate::Claims::default(),
+            moving_clock: tokio::sync::Mutex::default(),
         };
         store.identify().await?;
         store.remember_settled().await?;

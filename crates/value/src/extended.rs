@@ -45,6 +45,81 @@ pub(crate) fn write_date(millis: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"Z\"}");
 }
 
+/// Milliseconds since 1970 of a date such as `2026-11-15T12:00:00.123Z` or `2026-11-15T12:00:00+01:00`, in the years 0000 to
+/// 9999. What is shorter than a millisecond is cut off.
+#[must_use]
+pub fn parse_date(text: &str) -> Option<i64> {
+    let mut rest = text.as_bytes();
+    let year = digits(&mut rest, 4)?;
+    let month = digits(after(&mut rest, b"-")?, 2)?;
+    let day = digits(after(&mut rest, b"-")?, 2)?;
+    let hour = digits(after(&mut rest, b"T")?, 2)?;
+    let minute = digits(after(&mut rest, b":")?, 2)?;
+    let second = digits(after(&mut rest, b":")?, 2)?;
+    let milli = fraction(&mut rest)?;
+    let east_minutes = offset(rest)?;
+    let days = days(year, month, day);
+    let real = civil(days)
+        == (
+            year.unsigned_abs(),
+            month.unsigned_abs(),
+            day.unsigned_abs(),
+        );
+    if !real || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let seconds = (hour * 60 + minute - east_minutes) * 60 + second;
+    Some(days * MILLIS_PER_DAY + seconds * 1000 + milli)
+}
+
+/// Takes a sign off the front.
+fn after<'a, 'b>(rest: &'a mut &'b [u8], sign: &[u8]) -> Option<&'a mut &'b [u8]> {
+    *rest = rest.strip_prefix(sign)?;
+    Some(rest)
+}
+
+/// Takes so many decimal digits off the front.
+fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
+    let (head, behind) = rest.split_at_checked(count)?;
+    *rest = behind;
+    head.iter().try_fold(0, |number, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| number * 10 + i64::from(digit - b'0'))
+    })
+}
+
+/// Takes the fraction of a second off the front, if there is one: its milliseconds.
+fn fraction(rest: &mut &[u8]) -> Option<i64> {
+    if after(rest, b".").is_none() {
+        return Some(0);
+    }
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if count == 0 {
+        return None;
+    }
+    let (fraction, behind) = rest.split_at(count);
+    *rest = behind;
+    let padded = fraction.iter().chain(b"00").take(3);
+    Some(padded.fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+}
+
+/// `Z`, or how many minutes local time is ahead.
+fn offset(text: &[u8]) -> Option<i64> {
+    let (sign, mut rest) = match text.split_first()? {
+        (b'Z', []) => return Some(0),
+        (b'+', rest) => (1, rest),
+        (b'-', rest) => (-1, rest),
+        _ => return None,
+    };
+    let hours = digits(&mut rest, 2)?;
+    // With or without the colon.
+    rest = rest.strip_prefix(b":").unwrap_or(rest);
+    let minutes = digits(&mut rest, 2)?;
+    let real = rest.is_empty() && hours < 24 && minutes < 60;
+    real.then_some(sign * (hours * 60 + minutes))
+}
+
 fn write_padded(n: u64, width: u32, out: &mut Vec<u8>) {
     for place in (0..width).rev() {
         out.push(b'0' + (n / 10u64.pow(place) % 10) as u8);
@@ -73,6 +148,15 @@ fn civil(days: i64) -> (u64, u64, u64) {
     };
     let year = era * 400 + year_of_era + u64::from(month <= 2) - 400;
     (year, month, day)
+}
+
+/// The day counted from 1970-01-01, for years 0 to 9999; the reverse of [`civil`] where the date is a real one.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let march_year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
 }
 
 pub(crate) fn write_object_id(id: &[u8; 12], out: &mut Vec<u8>) {
@@ -206,5 +290,77 @@ pub(crate) fn write_decimal128_text(bits: u128, out: &mut Vec<u8>) {
         out.extend_from_slice(b"0.");
         out.extend(std::iter::repeat_n(b'0', whole.unsigned_abs() as usize));
         out.extend_from_slice(digits.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(millis: i64) -> String {
+        let mut out = Vec::new();
+        write_date(millis, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn every_day_that_is_written_is_read_back() {
+        let mut millis = DATE_MILLIS_MIN;
+        while millis <= DATE_MILLIS_MAX {
+            let text = written(millis);
+            let text = text.strip_prefix("{\"$date\":\"").unwrap_or_default();
+            let text = text.strip_suffix("\"}").unwrap_or_default();
+            assert_eq!(parse_date(text), Some(millis), "{text}");
+            // A day and a bit, so that every part takes every value.
+            millis += MILLIS_PER_DAY + 3_723_001;
+        }
+    }
+
+    #[test]
+    fn dates_are_read_in_their_forms() {
+        for (text, millis) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1970-01-01T00:00:00.1Z", 100),
+            ("1970-01-01T00:00:00.1239Z", 123),
+            ("1970-01-01T01:00:00+01:00", 0),
+            ("1970-01-01T01:30:00+0130", 0),
+            ("1969-12-31T23:00:00-01:00", 0),
+            ("2024-02-29T00:00:00Z", 1_709_164_800_000),
+            ("0000-01-01T00:00:00Z", DATE_MILLIS_MIN),
+            ("9999-12-31T23:59:59.999Z", DATE_MILLIS_MAX),
+        ] {
+            assert_eq!(parse_date(text), Some(millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date_is_refused() {
+        for text in [
+            "",
+            "2026-13-45T99:99:99Z",
+            "2026-00-01T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-01-32T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+            "2026-01-01T00:00:60Z",
+            "2026-01-01T00:00:00",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00+24:00",
+            "2026-01-01T00:00:00+01:60",
+            "2026-01-01T00:00:00+01:00 ",
+            "2026-01-01 00:00:00Z",
+            "2026-1-1T00:00:00Z",
+            "-2026-01-01T00:00:00Z",
+            "+2026-01-01T00:00:00Z",
+            "9223372036854775807-01-01T00:00:00Z",
+            "99999-01-01T00:00:00Z",
+            "2026-01-01T00:00:00ZZ",
+            "２026-01-01T00:00:00Z",
+        ] {
+            assert_eq!(parse_date(text), None, "{text}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 pub mod bson;
 pub mod cosmos_binary;
 pub mod decimal128;
-mod extended;
+pub mod extended;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod json;

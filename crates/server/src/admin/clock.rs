@@ -1,8 +1,11 @@
 //! The engine clock: shows it, moves a virtual one, trusts a real one.
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use lapsedb_record::Millis;
 use lapsedb_record::clock::{ClockError, format_iso, parse_iso};
+use lapsedb_service::Service;
 use lapsedb_value::{Object, Value};
 
 use super::{Answer, bad, duration};
@@ -39,13 +42,15 @@ pub fn show(app: &App) -> Reply {
 
 /// Changes the clock, and answers when the change would survive a crash.
 pub async fn change(app: &App, body: &Object) -> Answer {
-    let clock = app.service.clock();
-    let changed = match parse(body) {
-        Ok(Change::Advance(ms)) => clock.advance(ms),
-        Ok(Change::Set(to)) => clock.set(to),
-        Ok(Change::Trust) => clock.trust(),
-        Err(message) => return Err(bad(&message)),
-    };
+    let change = parse(body).map_err(|message| bad(&message))?;
+    let service = Arc::clone(&app.service);
+    // A task of its own: a client that hangs up does not leave a move half made.
+    let changed = tokio::spawn(async move { apply(&service, change).await }).await;
+    let changed = changed.map_err(|_| {
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        reply::error(status, "the change of the clock was cut off")
+    })?;
+    let changed = changed.map_err(|error| reply::failure(&error))?;
     changed.map_err(|error| {
         let status = match error {
             ClockError::NotVirtual => StatusCode::FORBIDDEN,
@@ -55,9 +60,24 @@ pub async fn change(app: &App, body: &Object) -> Answer {
         };
         reply::error(status, &error.to_string())
     })?;
-    let saved = app.service.persist_clock().await;
-    saved.map_err(|error| reply::failure(&error))?;
     Ok(show(app))
+}
+
+async fn apply(
+    service: &Service,
+    change: Change,
+) -> Result<Result<Millis, ClockError>, lapsedb_service::Error> {
+    match change {
+        Change::Advance(ms) => service.move_clock(|clock| clock.plan_advance(ms)).await,
+        Change::Set(to) => service.move_clock(|clock| clock.plan_set(to)).await,
+        Change::Trust => {
+            let trusted = service.clock().trust();
+            if trusted.is_ok() {
+                service.persist_clock().await?;
+            }
+            Ok(trusted)
+        }
+    }
 }
 
 fn parse(body: &Object) -> Result<Change, String> {

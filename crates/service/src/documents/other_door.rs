@@ -2,7 +2,7 @@
 
 use lapsedb_store::Collection;
 use lapsedb_value::decimal128::Decimal128;
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::{Object, Str, Value, extended};
 
 use crate::documents::id::{self, DocumentId, ID};
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ pub(crate) fn shown(document: &mut Object) {
 /// An item that the NoSQL door writes, as a document: its `id` must be the text of its `_id`; without one it is a string.
 ///
 /// # Errors
-/// When they differ, or the `_id` is not allowed.
+/// When they differ, the `_id` is not allowed, or a value of extended JSON cannot be read.
 pub(crate) fn taken(object: &Object) -> Result<(DocumentId, Object)> {
     let text = object
         .get(NOSQL_ID)
@@ -48,7 +48,7 @@ pub(crate) fn taken(object: &Object) -> Result<(DocumentId, Object)> {
         .to_owned();
     let mut document = Object::with_capacity(object.len());
     let own = match object.get(ID) {
-        Some(own) => typed(own.clone()),
+        Some(own) => typed(own.clone())?,
         None => Value::from(text.as_str()),
     };
     if id::shown(&own) != text {
@@ -65,36 +65,84 @@ pub(crate) fn taken(object: &Object) -> Result<(DocumentId, Object)> {
     document.push(ID, own);
     for (name, value) in object.iter() {
         if name != ID && name != NOSQL_ID {
-            document.push(name.clone(), typed(value.clone()));
+            document.push(name.clone(), typed(value.clone())?);
         }
     }
     Ok((DocumentId::of_document(&document), document))
 }
 
 /// A value with the types that relaxed extended JSON says.
-fn typed(value: Value) -> Value {
+///
+/// # Errors
+/// When an object has the name of a type and cannot be read as one.
+fn typed(value: Value) -> Result<Value> {
     match value {
-        Value::Array(elements) => Value::Array(elements.into_iter().map(typed).collect()),
-        Value::Object(object) => special(&object).unwrap_or_else(|| {
-            Value::Object(
-                object
-                    .into_iter()
-                    .map(|(name, value)| (name, typed(value)))
-                    .collect(),
-            )
-        }),
-        plain => plain,
+        Value::Array(elements) => elements
+            .into_iter()
+            .map(typed)
+            .collect::<Result<_>>()
+            .map(Value::Array),
+        Value::Object(object) => match special(&object)? {
+            Some(special) => Ok(special),
+            None => object
+                .into_iter()
+                .map(|(name, value)| Ok((name, typed(value)?)))
+                .collect::<Result<_>>()
+                .map(Value::Object),
+        },
+        plain => Ok(plain),
     }
 }
 
-/// The value that an object of one `$` member stands for.
-fn special(object: &Object) -> Option<Value> {
+/// The types of extended JSON, each with what is allowed in it.
+const SPECIAL: [(&str, &str); 13] = [
+    ("$oid", "24 hexadecimal digits"),
+    ("$numberLong", "a whole number of 64 bits, as a string"),
+    ("$numberInt", "a whole number of 32 bits, as a string"),
+    ("$numberDouble", "a number, as a string"),
+    ("$numberDecimal", "a decimal128 number, as a string"),
+    (
+        "$date",
+        "a time from 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z, with Z or an offset, or {\"$numberLong\":\"milliseconds\"}",
+    ),
+    ("$timestamp", "{\"t\":seconds,\"i\":number}"),
+    (
+        "$binary",
+        "{\"base64\":\"text\",\"subType\":\"two hexadecimal digits\"}",
+    ),
+    (
+        "$regularExpression",
+        "{\"pattern\":\"text\",\"options\":\"text\"}",
+    ),
+    ("$symbol", "a string"),
+    ("$code", "a string"),
+    ("$minKey", "1"),
+    ("$maxKey", "1"),
+];
+
+/// The value that an object of one `$` member stands for; none, if its name is that of no type.
+fn special(object: &Object) -> Result<Option<Value>> {
     let [(name, inner)] = object.as_slice() else {
-        return None;
+        return Ok(None);
     };
-    match (name.as_str(), inner) {
+    let Some((name, allowed)) = SPECIAL.iter().find(|(known, _)| name == known) else {
+        return Ok(None);
+    };
+    match read(name, inner) {
+        Some(value) => Ok(Some(value)),
+        None => Err(Error::bad_request(format!(
+            "The value {{\"{name}\":{inner}}} is not extended JSON. The container was made through the MongoDB API; allowed \
+             as {name}: {allowed}."
+        ))),
+    }
+}
+
+/// Reads what stands in an object under the name of a type.
+fn read(name: &str, inner: &Value) -> Option<Value> {
+    match (name, inner) {
         ("$oid", Value::String(text)) => {
-            let hex = (text.len() == 24 && text.is_ascii()).then_some(text)?;
+            let hex = (text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit()))
+                .then_some(text)?;
             let mut bytes = [0; 12];
             for (at, byte) in bytes.iter_mut().enumerate() {
                 *byte = u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()?;
@@ -108,13 +156,13 @@ fn special(object: &Object) -> Option<Value> {
             let decimal: Decimal128 = text.parse().ok()?;
             Some(Value::Decimal128(decimal.to_bytes()))
         }
-        ("$date", Value::String(text)) => date(text).map(Value::Date),
-        ("$date", Value::Object(long)) => long
-            .get("$numberLong")?
-            .as_str()?
-            .parse()
-            .ok()
-            .map(Value::Date),
+        ("$date", Value::String(text)) => extended::parse_date(text).map(Value::Date),
+        ("$date", Value::Object(long)) => match long.as_slice() {
+            [(name, Value::String(text))] if name == "$numberLong" => {
+                text.parse().ok().map(Value::Date)
+            }
+            _ => None,
+        },
         ("$timestamp", Value::Object(parts)) => {
             let part = |name: &str| {
                 parts
@@ -150,33 +198,6 @@ fn special(object: &Object) -> Option<Value> {
     }
 }
 
-/// Milliseconds of a date such as `2026-11-15T12:00:00.123Z`.
-fn date(text: &str) -> Option<i64> {
-    let text = text.strip_suffix('Z')?;
-    let (day, time) = text.split_once('T')?;
-    let mut parts = day.split('-').map(str::parse::<i64>);
-    let (year, month, day) = (
-        parts.next()?.ok()?,
-        parts.next()?.ok()?,
-        parts.next()?.ok()?,
-    );
-    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let mut parts = clock.split(':').map(str::parse::<i64>);
-    let (hour, minute, second) = (
-        parts.next()?.ok()?,
-        parts.next()?.ok()?,
-        parts.next()?.ok()?,
-    );
-    let millis: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    // The year is taken to begin in March, so that the odd day of leap years comes last.
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let of_era = shifted.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    Some((days * 86_400 + hour * 3600 + minute * 60 + second) * 1000 + millis)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -198,7 +219,10 @@ mod tests {
             r#"{"_id":7,"n":{"a":[{"$date":"1969-12-31T23:59:59Z"}]},"b":{"$binary":{"base64":"AQI=","subType":"04"}}}"#,
             r#"{"_id":true,"t":{"$timestamp":{"t":5,"i":6}},"k":{"$minKey":1}}"#,
         ] {
-            let mut stored = typed(Value::Object(object(text))).into_object().unwrap();
+            let mut stored = typed(Value::Object(object(text)))
+                .unwrap()
+                .into_object()
+                .unwrap();
             with_id(&mut stored);
             // Over the wire it goes as text.
             let shown = object(&Value::Object(stored).to_string());
@@ -213,5 +237,41 @@ mod tests {
         assert!(taken(&object(r#"{"id":"b","_id":"a"}"#)).is_err());
         let (_, made) = taken(&object(r#"{"id":"b","x":1}"#)).unwrap();
         assert_eq!(Value::Object(made).to_string(), r#"{"_id":"b","x":1}"#);
+    }
+
+    #[test]
+    fn what_cannot_be_read_as_the_type_it_names_is_refused() {
+        for (name, _) in SPECIAL {
+            let bad: &[&str] = match name {
+                "$oid" => &["\"0102\"", "\"+1+1+1+1+1+1+1+1+1+1+1+1\"", "7"],
+                "$numberLong" => &["\"9223372036854775808\"", "\"1.5\"", "\"\"", "7"],
+                "$numberInt" => &["\"2147483648\"", "7"],
+                "$numberDouble" => &["\"one\"", "7"],
+                "$numberDecimal" => &["\"one\"", "7"],
+                "$date" => &[
+                    "\"2026-13-45T99:99:99Z\"",
+                    "\"9223372036854775807-01-01T00:00:00Z\"",
+                    "\"2026-02-30T00:00:00Z\"",
+                    "{\"$numberLong\":\"9223372036854775808\"}",
+                    "{\"$numberLong\":7}",
+                    "7",
+                ],
+                "$timestamp" => &["{\"t\":-1,\"i\":1}", "{\"t\":1}", "7"],
+                "$binary" => &["{\"base64\":\"*\",\"subType\":\"00\"}", "\"AQI=\""],
+                "$regularExpression" => &["{\"pattern\":\"a\"}", "\"a\""],
+                "$symbol" | "$code" => &["7"],
+                // Anything is taken.
+                "$minKey" | "$maxKey" => &[],
+                other => panic!("no cases for {other}"),
+            };
+            for bad in bad {
+                let text = format!("{{\"id\":\"a\",\"x\":[{{\"y\":{{\"{name}\":{bad}}}}}]}}");
+                let refused = taken(&object(&text)).unwrap_err();
+                assert!(refused.message.contains(name), "{text}: {refused}");
+                assert_eq!(refused.kind, crate::Kind::BadRequest, "{text}");
+            }
+        }
+        // A name that is of no type is a member like any other.
+        assert!(taken(&object("{\"id\":\"a\",\"x\":{\"$other\":7}}")).is_ok());
     }
 }

@@ -71,7 +71,11 @@ pub async fn change_index(
             ));
         }
         if name == ttl_name(&collection) && default_ttl(&collection).is_some() {
-            return default(work, namespace, &collection, asked).await;
+            if let Some(changed) = default(work, namespace, &collection, asked).await? {
+                return Ok(changed);
+            }
+            tries.again().await?;
+            continue;
         }
         let Some(index) = collection.indexes.named(&name) else {
             return Err(invalid(
@@ -81,7 +85,10 @@ pub async fn change_index(
         let index = index.clone();
         if asked.expire_after.is_some() && is_on_ts(&index) {
             // The default takes the place of the ordinary index: clients call both by one name.
-            let changed = default(work, namespace, &collection, asked).await?;
+            let Some(changed) = default(work, namespace, &collection, asked).await? else {
+                tries.again().await?;
+                continue;
+            };
             name_ttl_index(&work.ctx, namespace, &index.name).await?;
             drop_named(work, namespace, &index).await?;
             return Ok(changed);
@@ -222,12 +229,13 @@ async fn drop_named(work: &Work, namespace: &Namespace, index: &NamedIndex) -> R
     }
 }
 
+/// Changes the default TTL; nothing, if the definition has changed since it was seen.
 async fn default(
     work: &Work,
     namespace: &Namespace,
     collection: &lapsedb_store::Collection,
     asked: &IndexChange,
-) -> Result<ChangedIndex> {
+) -> Result<Option<ChangedIndex>> {
     let Some(expire) = &asked.expire_after else {
         return Err(invalid(
             "the TTL index on '_ts' cannot be hidden: no query uses it",
@@ -235,12 +243,12 @@ async fn default(
     };
     let seconds = default_seconds(expire).map_err(as_invalid)?;
     let old = default_ttl(collection);
-    set_default_ttl(&work.ctx, namespace, collection, Some(seconds)).await?;
-    Ok(ChangedIndex {
+    let is_set = set_default_ttl(&work.ctx, namespace, collection, Some(seconds)).await?;
+    Ok(is_set.then(|| ChangedIndex {
         expire_old: old,
         expire_new: Some(seconds),
         ..ChangedIndex::default()
-    })
+    }))
 }
 
 fn invalid(message: &str) -> Fault {

@@ -112,19 +112,27 @@ async fn current(
 
 /// Makes the TTL index on `_ts`.
 async fn ttl(work: &Work, namespace: &Namespace, seconds: i64, name: &str) -> Result<()> {
-    let (_, collection) = current(work, namespace).await?;
-    match default_ttl(&collection) {
-        None if collection.indexes.all().iter().any(is_on_ts) => Err(conflict(name)),
-        None => {
-            if names(&collection).iter().any(|known| known == name) {
+    let mut tries = Tries::default();
+    loop {
+        let (_, collection) = current(work, namespace).await?;
+        match default_ttl(&collection) {
+            None if collection.indexes.all().iter().any(is_on_ts) => return Err(conflict(name)),
+            None if names(&collection).iter().any(|known| known == name) => {
                 return Err(same_name(name));
             }
-            name_ttl_index(&work.ctx, namespace, name).await?;
-            let (_, collection) = current(work, namespace).await?;
-            set_default_ttl(&work.ctx, namespace, &collection, Some(seconds)).await
+            None if ttl_name(&collection) != name => {
+                name_ttl_index(&work.ctx, namespace, name).await?;
+            }
+            None => {
+                let default = Some(seconds);
+                if set_default_ttl(&work.ctx, namespace, &collection, default).await? {
+                    return Ok(());
+                }
+            }
+            Some(same) if same == seconds && ttl_name(&collection) == name => return Ok(()),
+            Some(_) => return Err(conflict(name)),
         }
-        Some(same) if same == seconds && ttl_name(&collection) == name => Ok(()),
-        Some(_) => Err(conflict(name)),
+        tries.again().await?;
     }
 }
 

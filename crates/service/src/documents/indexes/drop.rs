@@ -120,8 +120,11 @@ async fn drop_one(work: &Work, namespace: &Namespace, name: &str) -> Result<()> 
             return Ok(());
         };
         if name == ttl_name(&collection) && default_ttl(&collection).is_some() {
-            set_default_ttl(&work.ctx, namespace, &collection, None).await?;
-            name_ttl_index(&work.ctx, namespace, TS_INDEX).await?;
+            if set_default_ttl(&work.ctx, namespace, &collection, None).await? {
+                name_ttl_index(&work.ctx, namespace, TS_INDEX).await?;
+            } else {
+                tries.again().await?;
+            }
             continue;
         }
         let Some(index) = collection.indexes.named(name) else {

@@ -22,7 +22,9 @@ use crate::documents::id::ID;
 use crate::documents::kept::options_of;
 use crate::documents::namespace::Namespace;
 use crate::documents::search::ENTRIES;
+use crate::error::Kind;
 use crate::reply::Conditions;
+use crate::resource::etag;
 
 pub use change::{ChangedIndex, IndexChange, change_index};
 pub use create::{CreatedIndexes, create_indexes};
@@ -140,20 +142,95 @@ pub(crate) fn default_ttl(collection: &Collection) -> Option<i64> {
     }
 }
 
-/// Sets the default TTL, or switches TTL off: what had expired before stays so.
+/// Sets the default TTL of a collection as it was seen, or switches TTL off: what had expired before stays so. False, if its
+/// definition has changed since: then nothing is done, and the caller looks again.
 pub(crate) async fn set_default_ttl(
     ctx: &Ctx,
     namespace: &Namespace,
-    collection: &Collection,
+    seen: &Collection,
     seconds: Option<i64>,
-) -> Result<()> {
-    let mut document = collection.document.clone();
+) -> Result<bool> {
+    let mut document = seen.document.clone();
     document.remove("defaultTtl");
     if let Some(seconds) = seconds {
         document.push("defaultTtl", Value::from(seconds));
     }
     let address = (namespace.database.as_str(), namespace.collection.as_str());
+    let as_seen = Conditions {
+        if_match: Some(etag(seen.lsn).into()),
+        if_none_match: None,
+    };
     let body = Value::Object(document);
-    collections::replace(ctx, address, &body, &Conditions::default()).await?;
-    Ok(())
+    match collections::replace(ctx, address, &body, &as_seen).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind == Kind::PreconditionFailed => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::ctx::{find_collection, find_database};
+    use crate::{Config, Service, Who, databases};
+
+    #[test]
+    fn a_definition_that_was_changed_meanwhile_is_not_written_back() {
+        lapsedb_testkit::run(async {
+            let service = Service::open(Config::in_memory(vec![1])).await.unwrap();
+            let ctx = Ctx::new(Arc::clone(&service), Who::Master);
+            let mut database = Object::new();
+            database.push("id", "db");
+            databases::create(&ctx, &database, None).await.unwrap();
+            let definition = |automatic: bool| {
+                let text = format!(
+                    "{{\"id\":\"c\",\"partitionKey\":{{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}},\
+                     \"indexingPolicy\":{{\"automatic\":{automatic},\"indexingMode\":\"consistent\"}}}}"
+                );
+                lapsedb_value::json::parse(text.as_bytes(), &lapsedb_value::json::Limits::DEFAULT)
+                    .unwrap()
+            };
+            collections::create(&ctx, "db", &definition(true), None)
+                .await
+                .unwrap();
+            let current = || async {
+                let view = ctx.view().await.unwrap();
+                let database = find_database(&view, "db").unwrap();
+                find_collection(&view, &database, "c").unwrap()
+            };
+            let seen = current().await;
+            let other = definition(false);
+            let always = Conditions::default();
+            collections::replace(&ctx, ("db", "c"), &other, &always)
+                .await
+                .unwrap();
+            let namespace = Namespace {
+                database: "db".to_owned(),
+                collection: "c".to_owned(),
+            };
+
+            assert!(
+                !set_default_ttl(&ctx, &namespace, &seen, Some(7))
+                    .await
+                    .unwrap()
+            );
+            let now = current().await;
+            assert_eq!(default_ttl(&now), None);
+            let policy = now.document.get("indexingPolicy").unwrap();
+            assert!(matches!(policy.get("automatic"), Value::Bool(false)));
+
+            assert!(
+                set_default_ttl(&ctx, &namespace, &now, Some(7))
+                    .await
+                    .unwrap()
+            );
+            let now = current().await;
+            assert_eq!(default_ttl(&now), Some(7));
+            let policy = now.document.get("indexingPolicy").unwrap();
+            assert!(matches!(policy.get("automatic"), Value::Bool(false)));
+        });
+    }
 }
