@@ -1,5 +1,6 @@
 //! What time to live has done to a collection and will do: figures, preview, forecast, and purging on demand.
 
+use lapsedb_record::clock::format_iso;
 use lapsedb_record::{Expiry, ItemTtl, Lens, Mark, Millis, Secs, Setting};
 use lapsedb_store::ItemKey;
 use lapsedb_store::partition_key::PartitionKey;
@@ -171,11 +172,20 @@ pub async fn recount(ctx: &Ctx, db: &str, coll: &str) -> Result<Recount> {
     Ok(view.recount(&collection).await?)
 }
 
-/// Removes now what is dead and past its grace, without waiting for leftover budget.
+/// What a purge on demand has done.
+#[derive(Clone, Debug)]
+pub struct PurgedNow {
+    /// What was removed.
+    pub purged: Purged,
+    /// What is expired and was not removed, and why; none, if nothing is left.
+    pub left: Option<(Tally, String)>,
+}
+
+/// Removes now what is expired and past its grace, without waiting for leftover budget.
 ///
 /// # Errors
 /// When the collection is not there, or who asks may not change the account.
-pub async fn purge_now(ctx: &Ctx, db: &str, coll: &str) -> Result<Purged> {
+pub async fn purge_now(ctx: &Ctx, db: &str, coll: &str) -> Result<PurgedNow> {
     ctx.who.may_administer()?;
     // No view is kept meanwhile: it would hold back what may go.
     let collection = ctx.scope(db, coll).await?.collection;
@@ -184,7 +194,42 @@ pub async fn purge_now(ctx: &Ctx, db: &str, coll: &str) -> Result<Purged> {
     let purged = store.purge(&collection, service.grace(), u64::MAX).await?;
     service.count_purged(&collection, purged);
     service.ask_to_sweep(collection.cid);
-    Ok(purged)
+    let left = left_after_purge(ctx, &collection).await?;
+    Ok(PurgedNow { purged, left })
+}
+
+/// What is expired and still stored, and what it waits for.
+async fn left_after_purge(ctx: &Ctx, collection: &Collection) -> Result<Option<(Tally, String)>> {
+    let view = ctx.view().await?;
+    let usage = view.usage(collection).await?;
+    if usage.expired.items == 0 {
+        return Ok(None);
+    }
+    let (now, grace) = (view.now(), ctx.service().grace());
+    let seconds = grace.0 / 1000;
+    let ends = |since: Millis| format_iso(since.plus(grace));
+    let changed = collection.written.millis();
+    let oldest = usage.oldest_expired.unwrap_or(now);
+    let why = if ctx.service().clock().purge_horizon_held() {
+        "The clock has jumped or is suspect; nothing is purged until it is synchronised, trusted or has been steady."
+            .to_owned()
+    } else if changed.plus(grace) > now {
+        format!(
+            "The container's settings were changed at {}; nothing is purged until the grace period of {seconds} seconds \
+             has passed since then, at {}.",
+            format_iso(changed),
+            ends(changed)
+        )
+    } else if oldest.plus(grace) > now {
+        format!(
+            "Expired items stay on disk for the grace period of {seconds} seconds; that of the first one ends at {}.",
+            ends(oldest)
+        )
+    } else {
+        "The rest has expired within the grace period, or requests that began before it expired are still running."
+            .to_owned()
+    };
+    Ok(Some((usage.expired, why)))
 }
 
 /// A setting as clients write it.

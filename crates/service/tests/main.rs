@@ -7,6 +7,7 @@ mod a_change_needs_the_etag_it_names;
 mod a_dropped_collection_leaves_the_disk;
 mod a_long_query_leaves_the_others_their_turn;
 mod a_number_is_never_used_twice;
+mod a_purge_on_demand_says_what_is_left;
 mod a_query_costs_what_it_names;
 mod a_query_ends_in_its_time;
 mod a_query_reads_what_it_names_and_misses_nothing;

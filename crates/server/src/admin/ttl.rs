@@ -157,8 +157,16 @@ async fn report(ctx: &Ctx, (db, coll): (&str, &str)) -> Answer {
 async fn purge(ctx: &Ctx, (db, coll): (&str, &str)) -> Answer {
     let purged = ttl::purge_now(ctx, db, coll).await;
     let purged = purged.map_err(|error| reply::failure(&error))?;
-    let Purged { items, bytes } = purged;
-    let members = [("purged", tally(Tally { items, bytes }))];
+    let Purged { items, bytes } = purged.purged;
+    let mut members = vec![("purged", tally(Tally { items, bytes }))];
+    if let Some((sum, why)) = purged.left {
+        let left = [
+            ("items", count(sum.items)),
+            ("bytes", count(sum.bytes)),
+            ("reason", Value::from(why.as_str())),
+        ];
+        members.push(("left", reply::object(left)));
+    }
     Ok(reply::json(StatusCode::OK, members))
 }
 
