@@ -10,12 +10,10 @@ mod tidy;
 const USAGE: &str = "usage: cargo run -p xtask -- tidy   checks the house rules
        cargo run -p xtask -- gen    writes the generated pages under docs/support";
 
-/// Tests that compare a page with what their crate knows, and write it when they are told to: package and test.
-const PAGES: [(&str, &str); 3] = [
-    ("lapsedb-door-mongo", "support_page_is_true"),
-    ("lapsedb-sql", "support_page_is_true"),
-    ("lapsedb-mql", "support_page_is_true"),
-];
+/// Crates with a test that compares a page with what the crate knows, and writes it when it is told to.
+const PAGES: [&str; 3] = ["lapsedb-door-mongo", "lapsedb-sql", "lapsedb-mql"];
+/// The name of that test, in each of them.
+const PAGE_TEST: &str = "support_page_is_true";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,9 +34,10 @@ fn main() -> ExitCode {
 
 fn run_gen() -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    for (package, test) in PAGES {
+    for package in PAGES {
         let status = Command::new(&cargo)
-            .args(["test", "--quiet", "--package", package, "--test", test])
+            .args(["test", "--release", "--quiet", "--package", package])
+            .args(["--tests", PAGE_TEST])
             .env("UPDATE", "1")
             .status();
         match status {

@@ -1,4 +1,4 @@
-"""Time boundaries and changes of settings at the Mongo door: the B and S rows of the TTL corpus."""
+"""Time boundaries and changes of settings at the MongoDB API: the B and S rows of docs/ttl-cases.md."""
 
 import pymongo
 import pytest

@@ -1,8 +1,9 @@
-"""Rows of the TTL corpus at the Mongo door, by their ids: the values of `ttl`, updates of it, and TTL indexes."""
+"""Rows of docs/ttl-cases.md at the MongoDB API, by their ids: the values of `ttl`, updates of it, and TTL indexes."""
 
 import datetime
 
 import bson
+import bson.raw_bson
 import pymongo
 import pytest
 from azure.cosmos import CosmosClient
@@ -65,6 +66,16 @@ def test_value(row, values, seconds, collection, advance):
         # To the byte: the type of a number is part of it.
         assert bson.encode(collection.find_one({"_id": number})) == bson.encode(document(number, ttl)), row
     lives(collection, advance, seconds)
+
+
+@pytest.mark.parametrize("pair", [(10, -1), (-1, 10), (10, 10), (10, "x")], ids=str)
+def test_V26_two_values_mean_nothing(pair, collection, advance):
+    # Each member of a BSON document without the length in front and the zero behind.
+    members = [bson.encode(member)[4:-1] for member in [{"_id": 1}, {"ttl": pair[0]}, {"ttl": pair[1]}]]
+    members = b"".join(members)
+    twice = (len(members) + 5).to_bytes(4, "little") + members + b"\0"
+    collection.insert_one(bson.raw_bson.RawBSONDocument(twice))
+    lives(collection, advance, DEFAULT)
 
 
 @pytest.mark.parametrize("name", ["TTL", "Ttl", "ttl ", "_ttl", "timeToLive"], ids=lambda name: f"V28 {name}")

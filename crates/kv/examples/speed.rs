@@ -5,6 +5,7 @@
 // A measurement needs the clock of the machine; nothing here decides what is visible.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, missing_docs)]
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -54,13 +55,14 @@ fn rss_kib() -> u64 {
 
 #[tokio::main]
 async fn main() {
-    let folder = std::env::args()
-        .nth(1)
-        .unwrap_or("/tmp/lapsedb-kv-speed".to_owned());
+    let folder = std::env::args().nth(1).map_or_else(
+        || std::env::temp_dir().join("lapsedb-kv-speed"),
+        PathBuf::from,
+    );
     let _ = std::fs::remove_dir_all(&folder);
     let options = |relaxed| {
         OpenOptions::new(EngineKind::Rocksdb {
-            path: folder.clone().into(),
+            path: folder.clone(),
             relaxed,
         })
     };

@@ -1,4 +1,4 @@
-//! The rule against a formulation of its own: every policy, item and time edge of the corpus (B1–B3, "numbers at the edge").
+//! The rule against a formulation of its own: every policy, item and time edge of `docs/ttl-cases.md` (B1–B3, "numbers at the edge").
 
 use lapsedb_record::ttl::meaningful;
 use lapsedb_record::{Expiry, ItemTtl, Lens, Mark, Millis, Policy, Secs, Setting, TTL_SECS_MAX};
@@ -30,8 +30,8 @@ fn items() -> Vec<ItemTtl> {
     all
 }
 
-/// The life the corpus gives an item (R1), in words of its own: 128 bits, no `Expiry`, no comparison shared with the rule.
-fn life_by_the_corpus(setting: Setting, item: ItemTtl) -> Option<u128> {
+/// The life that `docs/ttl-cases.md` gives an item (R1), in words of its own: 128 bits, no `Expiry`, no comparison shared with the rule.
+fn life_by_r1(setting: Setting, item: ItemTtl) -> Option<u128> {
     let default = match setting {
         Setting::Off => return None,
         Setting::On => None,
@@ -61,7 +61,7 @@ fn b1_b2_b3_every_policy_item_and_edge() {
     for setting in settings() {
         for item in items() {
             for written in WRITTEN {
-                let life = life_by_the_corpus(setting, item);
+                let life = life_by_r1(setting, item);
                 let edges = match life {
                     Some(life) => vec![u64::try_from(life).unwrap()],
                     None => LIVES.to_vec(),
@@ -148,7 +148,7 @@ fn ends_of_64_bits_do_not_wrap() {
     assert!(!lens.is_live(&Mark::undated(ItemTtl::After(Secs(1)), Secs(0))));
 }
 
-/// What a stored `ttl` means, from its JSON text: the corpus' §2 as far as it is JSON.
+/// What a stored `ttl` means, from its JSON text: section 2 of `docs/ttl-cases.md` as far as it is JSON.
 #[test]
 fn v1_to_v22_meaning_of_a_value() {
     let meaning = |text: &str| {

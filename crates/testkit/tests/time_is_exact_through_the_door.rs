@@ -1,10 +1,10 @@
-//! Rows of the corpus that need a process of their own: S5 (kill), S6 (many items), B15 (many reads), and every time from
+//! Rows of `docs/ttl-cases.md` that need a process of their own: S5 (kill), S6 (many items), B15 (many reads), and every time from
 //! the wall's to the end of the year 9999.
 
 use lapsedb_testkit::{Container, Engine, Options, Server};
 use serde_json::{Value, json};
 
-/// Items of S6; `LAPSEDB_S6_ITEMS` sets the corpus' own number, and holds the change to the corpus' time, on a machine that is not busy.
+/// Items of S6; `LAPSEDB_S6_ITEMS` sets the number, and holds the change to a time, on a machine that is not busy.
 const S6_ITEMS: usize = 20_000;
 /// Reads of B15.
 const B15_READS: usize = 20_000;

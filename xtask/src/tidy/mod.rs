@@ -52,8 +52,11 @@ pub struct Report {
 
 /// Reads the tree below `root` and asks every rule.
 pub fn check(root: &Path) -> io::Result<Report> {
-    let files = tree::read(root)?;
+    let tree::Tree { files, links } = tree::read(root)?;
     let mut complaints = Vec::new();
+    for (path, to) in &links {
+        complaints.push(Complaint::new(path, 0, link_message(to)));
+    }
     for file in &files {
         words::check(&file.path, &file.text, &mut complaints);
         if file.path.ends_with("Cargo.toml") {
@@ -70,6 +73,11 @@ pub fn check(root: &Path) -> io::Result<Report> {
         files: files.len(),
         complaints,
     })
+}
+
+/// A link is lost or wrong in an archive, on another system and in a clone elsewhere; a file or a setting does not break so.
+fn link_message(to: &str) -> String {
+    format!("a symbolic link to {to}: the repository holds none")
 }
 
 fn check_source(file: &tree::TextFile, complaints: &mut Vec<Complaint>) {

@@ -26,20 +26,30 @@ const SKIPPED: &[&str] = &[
     "artifacts",
 ];
 
-/// Every text file below `root`, by path; files that are not UTF-8 are left out.
-pub fn read(root: &Path) -> io::Result<Vec<TextFile>> {
+/// What is below a root.
+pub struct Tree {
+    /// Every text file, by path; files that are not UTF-8 are left out.
+    pub files: Vec<TextFile>,
+    /// Every symbolic link, by path, with what it leads to.
+    pub links: Vec<(String, String)>,
+}
+
+/// Reads what is below `root`.
+pub fn read(root: &Path) -> io::Result<Tree> {
     let mut files = Vec::new();
+    let mut links = Vec::new();
     let mut folders = vec![(root.to_path_buf(), String::new())];
     while let Some((folder, prefix)) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let kind = entry.file_type()?;
-            // In a second work tree `.git` is a file.
-            if SKIPPED.contains(&name.as_str()) {
-                continue;
-            }
-            if kind.is_dir() {
+            if kind.is_symlink() {
+                let to = fs::read_link(entry.path())?;
+                links.push((format!("{prefix}{name}"), to.to_string_lossy().into_owned()));
+            } else if SKIPPED.contains(&name.as_str()) {
+                // In a second work tree `.git` is a file.
+            } else if kind.is_dir() {
                 folders.push((entry.path(), format!("{prefix}{name}/")));
             } else if kind.is_file()
                 && let Ok(text) = String::from_utf8(fs::read(entry.path())?)
@@ -52,5 +62,35 @@ pub fn read(root: &Path) -> io::Result<Vec<TextFile>> {
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+    links.sort();
+    Ok(Tree { files, links })
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_found_whatever_they_are_called_and_not_followed() {
+        let root = std::env::temp_dir().join(format!("lapsedb-tidy-{}", std::process::id()));
+        fs::create_dir_all(root.join("clients/target")).unwrap();
+        fs::write(root.join("clients/a.md"), "a").unwrap();
+        fs::write(root.join("clients/target/built.md"), "b").unwrap();
+        for name in ["node_modules", ".venv", "other"] {
+            let link = root.join("clients").join(name);
+            std::os::unix::fs::symlink("../elsewhere", link).unwrap();
+        }
+        let tree = read(&root);
+        fs::remove_dir_all(&root).unwrap();
+        let tree = tree.unwrap();
+        let paths: Vec<_> = tree.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["clients/a.md"]);
+        let links: Vec<_> = tree.links.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(
+            links,
+            ["clients/.venv", "clients/node_modules", "clients/other"]
+        );
+        assert!(tree.links.iter().all(|(_, to)| to == "../elsewhere"));
+    }
 }

@@ -7,6 +7,12 @@ const FORBIDDEN: &[(&str, &str)] = &[
     (concat!("/wo", "rk/"), "a path of one machine"),
     (concat!("/ro", "ot/"), "a path of one machine"),
     (concat!("/ho", "me/"), "a path of one machine"),
+    (concat!("/Us", "ers/"), "a path of one machine"),
+    (
+        concat!("/t", "mp/"),
+        "a path of one machine: ask the system for its temporary folder",
+    ),
+    (concat!("/mn", "t/"), "a path of one machine"),
     (
         concat!("--index", "-url"),
         "a package source that is not everybody's",

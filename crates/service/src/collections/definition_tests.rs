@@ -1,4 +1,4 @@
-//! Rows D1 to D10 of the TTL corpus, and everything else a collection's body may say.
+//! Rows D1 to D10 of `docs/ttl-cases.md`, and everything else a collection's body may say.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lapsedb_value::json;

@@ -56,69 +56,70 @@ pub async fn change_index(
     work.ctx.who.may_administer()?;
     let mut tries = Tries::default();
     loop {
-        let view = work.ctx.view().await?;
-        let gone = || {
-            Fault::new(
-                code::NAMESPACE_NOT_FOUND,
-                format!("ns does not exist: {namespace}"),
-            )
-        };
-        let collection = find_collection(&view, namespace).ok_or_else(gone)?;
-        let name = name_of(&collection, asked)?;
-        if asked.expire_after.is_some() && cap_of(&collection).is_some() {
-            return Err(invalid(
-                "TTL indexes are not supported for capped collections.",
-            ));
-        }
-        if name == ttl_name(&collection) && default_ttl(&collection).is_some() {
-            if let Some(changed) = default(work, namespace, &collection, asked).await? {
-                return Ok(changed);
-            }
-            tries.again().await?;
-            continue;
-        }
-        let Some(index) = collection.indexes.named(&name) else {
-            return Err(invalid(
-                "the _id field does not support a secondary property",
-            ));
-        };
-        let index = index.clone();
-        if asked.expire_after.is_some() && is_on_ts(&index) {
-            // The default takes the place of the ordinary index: clients call both by one name.
-            let Some(changed) = default(work, namespace, &collection, asked).await? else {
-                tries.again().await?;
-                continue;
-            };
-            name_ttl_index(&work.ctx, namespace, &index.name).await?;
-            drop_named(work, namespace, &index).await?;
+        if let Some(changed) = attempt(work, namespace, asked).await? {
             return Ok(changed);
         }
-        let mut changed = ChangedIndex::default();
-        if let Some(hidden) = asked.hidden
-            && hidden != index.hidden
-        {
-            let store = work.ctx.service().store();
-            match store
-                .set_hidden(&view, &collection, index.number, hidden)
-                .await
-            {
-                Ok(()) => changed.hidden = Some((index.hidden, hidden)),
-                Err(StoreError::Retry) => {
-                    tries.again().await?;
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            }
+        tries.again().await?;
+    }
+}
+
+/// One attempt; nothing, if the catalog has changed meanwhile.
+async fn attempt(
+    work: &mut Work,
+    namespace: &Namespace,
+    asked: &IndexChange,
+) -> Result<Option<ChangedIndex>> {
+    let view = work.ctx.view().await?;
+    let gone = || {
+        Fault::new(
+            code::NAMESPACE_NOT_FOUND,
+            format!("ns does not exist: {namespace}"),
+        )
+    };
+    let collection = find_collection(&view, namespace).ok_or_else(gone)?;
+    let name = name_of(&collection, asked)?;
+    if asked.expire_after.is_some() && cap_of(&collection).is_some() {
+        return Err(invalid(
+            "TTL indexes are not supported for capped collections.",
+        ));
+    }
+    if name == ttl_name(&collection) && default_ttl(&collection).is_some() {
+        return default(work, namespace, &collection, asked).await;
+    }
+    let Some(index) = collection.indexes.named(&name) else {
+        return Err(invalid(
+            "the _id field does not support a secondary property",
+        ));
+    };
+    let index = index.clone();
+    if asked.expire_after.is_some() && is_on_ts(&index) {
+        // The default takes the place of the ordinary index: clients call both by one name.
+        let changed = default(work, namespace, &collection, asked).await?;
+        if changed.is_some() {
+            name_ttl_index(&work.ctx, namespace, &index.name).await?;
+            drop_named(work, namespace, &index).await?;
         }
-        if let Some(expire) = &asked.expire_after
-            && !expire_after(work, namespace, &index, (expire, &mut changed)).await?
-        {
-            tries.again().await?;
-            continue;
-        }
-        work.catch_up().await?;
         return Ok(changed);
     }
+    let mut changed = ChangedIndex::default();
+    if let Some(hidden) = asked.hidden
+        && hidden != index.hidden
+    {
+        let store = work.ctx.service().store();
+        let set = store.set_hidden(&view, &collection, index.number, hidden);
+        match set.await {
+            Ok(()) => changed.hidden = Some((index.hidden, hidden)),
+            Err(StoreError::Retry) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if let Some(expire) = &asked.expire_after
+        && !expire_after(work, namespace, &index, (expire, &mut changed)).await?
+    {
+        return Ok(None);
+    }
+    work.catch_up().await?;
+    Ok(Some(changed))
 }
 
 /// Changes how long documents live after their dates; false, if the catalog has changed meanwhile.

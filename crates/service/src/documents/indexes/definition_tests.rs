@@ -24,7 +24,7 @@ fn one() -> Value {
     Value::Int32(1)
 }
 
-/// Corpus rows M1 to M3.
+/// Rows M1 to M3 of `docs/ttl-cases.md`.
 #[test]
 fn the_index_on_ts_takes_what_a_default_ttl_may_be() {
     let on_ts = |value: Value| read(spec(&[("_ts", one())], &[("expireAfterSeconds", value)]));
@@ -57,7 +57,7 @@ fn the_index_on_ts_takes_what_a_default_ttl_may_be() {
     }
 }
 
-/// Corpus rows M6, M7 and M10.
+/// Rows M6, M7 and M10 of `docs/ttl-cases.md`.
 #[test]
 fn an_index_on_a_date_takes_seconds_from_nothing_on() {
     let on_date = |value: Value| read(spec(&[("e", one())], &[("expireAfterSeconds", value)]));
