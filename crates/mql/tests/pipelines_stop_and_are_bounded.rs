@@ -169,3 +169,24 @@ fn the_second_tier_of_accumulators_that_came_with_7_0_is_exact() {
     now(runner.finish(&NoForeign)).unwrap();
     assert_eq!(text(&runner.take().unwrap()), r#"{"m":3,"p":[2,5]}"#);
 }
+
+#[test]
+fn a_switch_that_can_take_no_branch_is_refused_when_it_is_read() {
+    let switch = |branches: &str| format!(r#"[{{"$project":{{"r":{{"$switch":{branches}}}}}}}]"#);
+    assert_eq!(code(&switch(r#"{"branches":[]}"#)), 40_068);
+    assert_eq!(code(&switch(r#"{"default":1}"#)), 40_068);
+    for never in [
+        "false",
+        "0",
+        "null",
+        r#"{"$eq":[1,2]}"#,
+        r#"{"$literal":0}"#,
+    ] {
+        let branches = format!(r#""branches":[{{"case":{never},"then":1}}]"#);
+        assert_eq!(code(&switch(&format!("{{{branches}}}"))), 40_069, "{never}");
+        assert!(pipeline(&switch(&format!(r#"{{{branches},"default":1}}"#))).is_ok());
+    }
+    // Whether a case that reads the document is true is known only then.
+    let reads = r#"{"branches":[{"case":false,"then":1},{"case":"$a","then":2}]}"#;
+    assert!(pipeline(&switch(reads)).is_ok());
+}

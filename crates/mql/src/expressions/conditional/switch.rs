@@ -16,7 +16,7 @@ fn parse(_: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
         let message = format!("$switch requires an object as an argument, found: {found}");
         return Err(MqlError::new(40060, message));
     };
-    let (mut branches, mut default) = (Vec::new(), None);
+    let (mut branches, mut default) = (Vec::<(Expr, Expr)>::new(), None);
     for (name, value) in object {
         match (name.as_str(), value) {
             ("branches", Value::Array(list)) => {
@@ -37,6 +37,14 @@ fn parse(_: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
     }
     if branches.is_empty() {
         return Err(MqlError::new(40068, "$switch requires at least one branch"));
+    }
+    // Cases that read nothing and are false are never taken.
+    let never = |case: &Expr| case.constant().is_some_and(|case| !is_true(case));
+    if default.is_none() && branches.iter().all(|(case, _)| never(case)) {
+        return Err(MqlError::new(
+            40069,
+            "Cannot execute a switch statement where all the cases evaluate to false without a default",
+        ));
     }
     Ok(Expr::lazy(Switch { branches, default }))
 }
