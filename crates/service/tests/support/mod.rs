@@ -1,5 +1,7 @@
 //! A service in memory whose clock stands still, and short ways to its verbs.
 
+pub mod mongo;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +43,12 @@ impl Bench {
         let service = Service::open(config).await.unwrap();
         let ctx = Ctx::new(Arc::clone(&service), Who::Master);
         Bench { service, ctx }
+    }
+
+    /// Moves the clock to the beginning of the next second.
+    pub fn at_a_second(&self) {
+        let clock = self.service.clock();
+        clock.advance(1000 - clock.now().0 % 1000).unwrap();
     }
 
     /// The same service as someone else sees it.
