@@ -13,6 +13,7 @@ mod a_query_costs_what_it_names;
 mod a_query_ends_in_its_time;
 mod a_query_reads_what_it_names_and_misses_nothing;
 mod a_refused_operation_leaves_no_trace;
+mod a_statement_judges_every_collection_it_reads;
 mod a_streams_time_is_for_waiting;
 mod a_token_opens_what_its_permission_names;
 mod deleting_takes_along_what_belongs;

@@ -9,7 +9,7 @@ use lapsedb_value::Object;
 use crate::documents::aggregate::start;
 use crate::documents::fault::Fault;
 use crate::documents::language::{Language, Terms};
-use crate::documents::look::{Look, Seen};
+use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::plan::{Access, Hint, Plan, Question, plan};
 use crate::documents::views::{self, Resolved};
@@ -63,7 +63,7 @@ impl<'a> Others<'a> {
         leading: Leading<'_>,
     ) -> std::result::Result<Vec<Object>, Fault> {
         let namespace = Namespace::pseudo(self.database, collection);
-        let look = self.look_at(&namespace);
+        let look = self.look.beside(&namespace).await?;
         if look.collection.is_none()
             && let Some(resolved) = views::resolve(&self.look.view, &namespace)?
         {
@@ -90,17 +90,6 @@ impl<'a> Others<'a> {
         Ok(documents)
     }
 
-    fn look_at(&self, namespace: &Namespace) -> Look<'_> {
-        let transaction = self.work.transaction();
-        Look {
-            work: self.work,
-            view: Seen::Shared(&self.look.view),
-            collection: self.work.collection(&self.look.view, namespace),
-            overlay: transaction.and_then(|transaction| transaction.overlay(namespace)),
-            bypass: false,
-        }
-    }
-
     /// What a view shows.
     async fn through(
         &self,
@@ -110,7 +99,7 @@ impl<'a> Others<'a> {
         let terms = resolved.terms(&Terms::default())?;
         let language = terms.language(self.work, &resolved.base).await?;
         let pipeline = Pipeline::parse(&resolved.pipeline, &language.options)?;
-        let look = self.look_at(&resolved.base);
+        let look = self.look.beside(&resolved.base).await?;
         let mut piped = start(&look, &resolved.base, &pipeline, &language).await?;
         let mut documents = Vec::new();
         while !piped.finished {
@@ -155,7 +144,8 @@ impl Foreign for Others<'_> {
 
     fn is_served<'a>(&'a self, collection: &'a str, filter: &'a Filter) -> Wait<'a, bool> {
         Box::pin(async move {
-            let look = self.look_at(&Namespace::pseudo(self.database, collection));
+            let namespace = Namespace::pseudo(self.database, collection);
+            let look = self.look.beside(&namespace).await.map_err(said)?;
             let plan = self.plan(&look, filter, None).await.map_err(said)?;
             Ok(match plan.access {
                 Access::Nothing | Access::Everything { .. } => false,

@@ -32,14 +32,15 @@ impl Deref for Seen<'_> {
     }
 }
 
-/// A view and a collection in it, if it is there.
+/// A view and a collection in it, if it is there. Only [`Look::fresh`] and [`Look::beside`] make one, so that every collection
+/// that a statement reads or writes is judged in the same way.
 pub(crate) struct Look<'a> {
     pub(crate) work: &'a Work,
     pub(crate) view: Seen<'a>,
     pub(crate) collection: Option<Arc<Collection>>,
     pub(crate) overlay: Option<Arc<Overlay>>,
     /// Who writes is not held to the collection's validator.
-    pub(crate) bypass: bool,
+    bypass: bool,
 }
 
 /// A Mongo collection by its name in a view; one that was made through the other door is none.
@@ -104,45 +105,64 @@ async fn as_before(work: &Work, collection: &Collection) -> Result<()> {
     ))
 }
 
+/// The transaction's view, one that is kept, or a fresh one.
+async fn seen_by(work: &Work) -> Result<Seen<'_>> {
+    if let Some(transaction) = work.transaction() {
+        let ended = || Fault::new(code::NO_SUCH_TRANSACTION, "The transaction has ended.");
+        let view = transaction.view.as_ref().ok_or_else(ended)?;
+        return Ok(Seen::Shared(view));
+    }
+    Ok(Seen::Own(match work.kept() {
+        Some(kept) => kept.view.again(work.ctx.service().clock().now()),
+        None => work.ctx.view().await?,
+    }))
+}
+
 impl<'a> Look<'a> {
     /// The transaction's view, or a fresh one.
     ///
     /// # Errors
     /// When the name is a view's, the engine fails, or the collection is over its throughput.
     pub(crate) async fn fresh(work: &'a Work, namespace: &Namespace) -> Result<Look<'a>> {
-        let (view, overlay) = match work.transaction() {
-            Some(transaction) => match &transaction.view {
-                Some(view) => (Seen::Shared(view), transaction.overlay(namespace)),
-                None => {
-                    return Err(Fault::new(
-                        code::NO_SUCH_TRANSACTION,
-                        "The transaction has ended.",
-                    ));
-                }
-            },
-            None => match work.kept() {
-                Some(kept) => {
-                    let now = work.ctx.service().clock().now();
-                    (Seen::Own(kept.view.again(now)), None)
-                }
-                None => (Seen::Own(work.ctx.view().await?), None),
-            },
-        };
+        let view = seen_by(work).await?;
         work.ctx.service().documents_state().seen(view.lsn());
-        let collection = work.collection(&view, namespace);
-        match &collection {
-            Some(collection) => as_before(work, collection).await?,
-            None => views::refuse(&view, namespace)?,
+        let look = Look::open(work, view, namespace).await?;
+        if look.collection.is_none() {
+            views::refuse(&look.view, namespace)?;
         }
-        let look = Look {
+        look.admit(&work.ctx)?;
+        Ok(look)
+    }
+
+    /// Another collection that the same statement reads, through the same view.
+    ///
+    /// # Errors
+    /// As [`Look::fresh`], but a name that is a view's is no collection.
+    pub(crate) async fn beside(&self, namespace: &Namespace) -> Result<Look<'_>> {
+        Look::open(self.work, Seen::Shared(&self.view), namespace).await
+    }
+
+    /// A collection in a view, with what the statement's transaction has changed in it.
+    async fn open<'b>(work: &'b Work, view: Seen<'b>, namespace: &Namespace) -> Result<Look<'b>> {
+        let collection = work.collection(&view, namespace);
+        if let Some(collection) = &collection {
+            as_before(work, collection).await?;
+        }
+        let overlay = work
+            .transaction()
+            .and_then(|transaction| transaction.overlay(namespace));
+        Ok(Look {
             work,
             view,
             collection,
             overlay,
             bypass: work.bypasses_validation(),
-        };
-        look.admit(&work.ctx)?;
-        Ok(look)
+        })
+    }
+
+    /// Whether what it writes is held to no validator.
+    pub(crate) const fn bypasses_validation(&self) -> bool {
+        self.bypass
     }
 
     fn admit(&self, ctx: &Ctx) -> Result<()> {

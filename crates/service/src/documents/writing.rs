@@ -85,7 +85,7 @@ impl<'a> Writing<'a> {
         namespace: &'a Namespace,
     ) -> Result<Writing<'a>> {
         let mut writing = Writing::new(&look.view, collection, namespace);
-        writing.rules = Rules::of(collection, look.view.now(), look.bypass)?;
+        writing.rules = Rules::of(collection, look.view.now(), look.bypasses_validation())?;
         writing.work = Some(look.work);
         writing.txn.wait_until(look.work.deadline());
         match &look.overlay {
