@@ -4,16 +4,59 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use lapsedb_store::ItemKey;
+use lapsedb_value::bson;
 
 use crate::cursors::Room;
-use crate::documents::Look;
 use crate::documents::fault::Result;
+use crate::documents::id::{DocumentId, ID};
+use crate::documents::{Look, Row};
 
 /// A document that waits.
 pub(crate) struct HeldDocument {
     pub(crate) body: Bytes,
-    /// The stored document it comes from: its key and its creation. It is given only while that is alive.
-    pub(crate) origin: Option<(ItemKey, u64)>,
+    /// The document it comes from. It is given only while that is live.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// A document that was found.
+pub(crate) struct Origin {
+    key: ItemKey,
+    /// Its creation.
+    ordinal: u64,
+    /// By what its transaction may have changed it.
+    id: Option<DocumentId>,
+}
+
+impl Origin {
+    /// The origin of what is made of a row.
+    pub(crate) fn of(look: &Look<'_>, row: &Row) -> Result<Origin> {
+        let id = match &look.overlay {
+            Some(_) => bson::find(&row.body, &[ID])?,
+            None => None,
+        };
+        Ok(Origin {
+            key: row.key.clone(),
+            ordinal: row.ordinal,
+            id: match id {
+                Some(id) => Some(DocumentId::of(&id.to_value()?)),
+                None => None,
+            },
+        })
+    }
+
+    /// Whether it is still there.
+    async fn is_live(&self, look: &Look<'_>) -> Result<bool> {
+        let Some(collection) = &look.collection else {
+            return Ok(false);
+        };
+        if let (Some(overlay), Some(id)) = (&look.overlay, &self.id)
+            && let Some(change) = overlay.of(id)
+        {
+            return Ok(change.shown(&look.view.lens(collection)).is_some());
+        }
+        let found = look.view.get(collection, &self.key).await?;
+        Ok(found.is_some_and(|live| live.header().ordinal == self.ordinal))
+    }
 }
 
 /// Documents that wait.
@@ -46,7 +89,7 @@ impl Held {
     pub(crate) async fn next(&mut self, look: &Look<'_>, room: &mut Room) -> Result<bool> {
         let fresh = std::mem::take(&mut self.fresh);
         while let Some(held) = self.documents.pop_front() {
-            if !fresh && !alive(look, &held).await? {
+            if !fresh && !is_live(look, &held).await? {
                 continue;
             }
             if let Err(body) = room.take(held.body) {
@@ -61,12 +104,10 @@ impl Held {
     }
 }
 
-/// Whether what a document comes from is still there.
-async fn alive(look: &Look<'_>, held: &HeldDocument) -> Result<bool> {
-    let (Some((key, ordinal)), Some(collection)) = (&held.origin, &look.collection) else {
-        // What comes from no single document lives as long as its cursor; what comes from a dropped collection does not.
-        return Ok(held.origin.is_none());
-    };
-    let found = look.view.get(collection, key).await?;
-    Ok(found.is_some_and(|live| live.header().ordinal == *ordinal))
+/// Whether what a document comes from is still there. What comes from no single document lives as long as its cursor.
+async fn is_live(look: &Look<'_>, held: &HeldDocument) -> Result<bool> {
+    match &held.origin {
+        Some(origin) => origin.is_live(look).await,
+        None => Ok(true),
+    }
 }

@@ -26,7 +26,7 @@ use crate::sessions::{Kept, SessionId};
 
 pub(crate) use batch::Room;
 pub use get_more::{GetMore, get_more};
-pub(crate) use held::{Held, HeldDocument};
+pub(crate) use held::{Held, HeldDocument, Origin};
 pub use kill::{Killed, kill};
 pub(crate) use piped::Piped;
 pub use query::Tail;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use lapsedb_store::{Collection, ItemKey, ScanLimits};
 
 use crate::charge::{self, QueryWork};
-use crate::cursors::{HeldDocument, Query};
+use crate::cursors::{HeldDocument, Origin, Query};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::language::{Match, Sort};
 use crate::documents::look::Look;
@@ -156,7 +156,7 @@ pub(crate) async fn sorted(
         };
         held.push(HeldDocument {
             body,
-            origin: Some((row.key, row.ordinal)),
+            origin: Some(Origin::of(look, &row)?),
         });
     }
     Ok(held)

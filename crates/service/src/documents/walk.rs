@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lapsedb_record::Live;
+use lapsedb_record::{Lens, Live};
 use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits};
 use lapsedb_value::{Object, bson};
 
@@ -15,7 +15,7 @@ use crate::documents::fault::Result;
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::look::Look;
 use crate::documents::scan::IndexScan;
-use crate::sessions::{Change, Overlay};
+use crate::sessions::Overlay;
 
 /// Documents read in one step.
 const STEP_ROWS: usize = 256;
@@ -191,10 +191,12 @@ impl Walk {
         if let Some(last) = page.places.last() {
             self.behind = Some([last, &[0][..]].concat());
         }
+        let lens = look.overlay.as_ref().map(|_| look.view.lens(collection));
         let mut rows = Vec::with_capacity(page.items.len());
         for ((key, live), place) in page.items.into_iter().zip(page.places) {
             let ordinal = live.header().ordinal;
-            let Some(body) = changed(look.overlay.as_deref(), body(live))? else {
+            let Some(body) = changed(look.overlay.as_deref().zip(lens.as_ref()), body(live))?
+            else {
                 continue;
             };
             rows.push(Row {
@@ -216,12 +218,13 @@ impl Walk {
             .as_deref()
             .map(Overlay::changes)
             .unwrap_or_default();
+        let lens = look.view.lens(collection);
         let mut rows = Vec::new();
         while let Some(change) = changes.get(self.at) {
             if rows.len() >= rows_max {
                 return rows;
             }
-            if let (true, Some(document)) = (change.fresh, &change.document) {
+            if let (true, Some(document)) = (change.fresh, change.shown(&lens)) {
                 rows.push(Row {
                     key: change.id.key(collection),
                     ordinal: 0,
@@ -245,17 +248,17 @@ impl Walk {
     ) -> Result<Vec<Row>> {
         let mut rows = Vec::with_capacity(ids.len());
         self.ended = ids.is_empty();
+        let lens = look.view.lens(collection);
         for id in ids {
             let at = self.at;
             self.at += 1;
             let key = id.key(collection);
             let change = look.overlay.as_ref().and_then(|overlay| overlay.of(id));
             let (ordinal, body) = match change {
-                Some(Change { document: None, .. }) => continue,
-                Some(Change {
-                    document: Some(document),
-                    ..
-                }) => (0, encoded(document)),
+                Some(change) => match change.shown(&lens) {
+                    Some(document) => (0, encoded(document)),
+                    None => continue,
+                },
                 None => match look.view.get(collection, &key).await? {
                     Some(live) => (live.header().ordinal, Bytes::copy_from_slice(live.body())),
                     None => continue,
@@ -344,8 +347,8 @@ fn body(live: Live<Bytes>) -> Bytes {
 }
 
 /// A stored document as a transaction sees it; none, if it has deleted it, or made it anew at the end.
-fn changed(overlay: Option<&Overlay>, body: Bytes) -> Result<Option<Bytes>> {
-    let Some(overlay) = overlay else {
+fn changed(overlay: Option<(&Overlay, &Lens)>, body: Bytes) -> Result<Option<Bytes>> {
+    let Some((overlay, lens)) = overlay else {
         return Ok(Some(body));
     };
     let id = match bson::find(&body, &[ID])? {
@@ -354,11 +357,7 @@ fn changed(overlay: Option<&Overlay>, body: Bytes) -> Result<Option<Bytes>> {
     };
     Ok(match overlay.of(&id) {
         None => Some(body),
-        Some(Change {
-            document: Some(document),
-            fresh: false,
-            ..
-        }) => Some(encoded(document)),
-        Some(Change { .. }) => None,
+        Some(change) if change.fresh => None,
+        Some(change) => change.shown(lens).map(|document| encoded(document)),
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lapsedb_mql::update::Described;
-use lapsedb_record::{Clock, ItemTtl, Mark};
+use lapsedb_record::{Clock, Dates};
 use lapsedb_store::{
     Collection, Duplicate, ItemKey, Refused, StoreError, Txn, Unindexable, View, Written,
 };
@@ -106,30 +106,40 @@ impl<'a> Writing<'a> {
         match overlay.of(id) {
             Some(change) if self.replayed.insert(id.clone()) => {
                 let change = change.clone();
-                self.repeat(&change).await
+                self.repeat(&change, &[]).await
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Does again what a transaction has done.
+    /// Does again what a transaction has done, in the order of its statements.
     pub(crate) async fn replay(&mut self, overlay: &Overlay) -> Result<()> {
-        for change in overlay.changes() {
-            self.repeat(change).await?;
+        for change in overlay.replayed() {
+            self.repeat(change, &[]).await?;
         }
         Ok(())
     }
 
-    async fn repeat(&mut self, change: &Change) -> Result<()> {
+    /// Does one change again.
+    ///
+    /// # Errors
+    /// When the record that it changes has expired since: written again, it would be revived.
+    async fn repeat(&mut self, change: &Change, note: &[u8]) -> Result<()> {
+        if change
+            .base
+            .as_ref()
+            .is_some_and(|base| !self.txn.is_live(base))
+        {
+            return Err(write_conflict());
+        }
         let key = change.id.key(self.txn.collection());
+        let partition = change.id.partition();
         match &change.document {
             Some(document) => {
-                self.put((&change.id, &key), Arc::clone(document), &[])
-                    .await?;
+                let own = (&change.id, &key);
+                self.put(own, Arc::clone(document), note).await?;
             }
-            None => {
-                self.txn.delete(&key, change.id.partition()).await?;
-            }
+            None => self.txn.delete_noted(&key, partition, note).await?,
         }
         Ok(())
     }
@@ -139,18 +149,7 @@ impl<'a> Writing<'a> {
         for (order, change) in overlay.steps() {
             self.txn.step(*order);
             let note = note::write(self.txn.collection(), &change.described, Some(origin));
-            match &change.document {
-                Some(document) => {
-                    let key = change.id.key(self.txn.collection());
-                    let own = (&change.id, &key);
-                    self.put(own, Arc::clone(document), &note).await?;
-                }
-                None => {
-                    let key = change.id.key(self.txn.collection());
-                    let partition = change.id.partition();
-                    self.txn.delete_noted(&key, partition, &note).await?;
-                }
-            }
+            self.repeat(change, &note).await?;
         }
         Ok(())
     }
@@ -237,6 +236,8 @@ impl<'a> Writing<'a> {
             document: Some(document),
             fresh,
             described,
+            base: None,
+            dates: Dates::new(),
         });
         Ok(written)
     }
@@ -288,6 +289,8 @@ impl<'a> Writing<'a> {
             document: None,
             fresh: false,
             described: Described::Whole,
+            base: None,
+            dates: Dates::new(),
         });
         Ok(())
     }
@@ -313,10 +316,17 @@ impl<'a> Writing<'a> {
             if !claimed || !self.txn.still_holds(&work.ctx.view().await?).await? {
                 return Err(write_conflict());
             }
-            let (view, collection) = (self.txn.view(), self.txn.collection());
+            let collection = self.txn.collection();
+            let lens = self.txn.view().lens(collection);
             for change in &mut self.changes {
-                let lives = |document: &Arc<Object>| !ends_at_once(view, collection, document);
-                change.document = change.document.take().filter(lives);
+                change.base = self.txn.found_live(&change.id.key(collection));
+                if let Some(document) = &change.document {
+                    change.dates = collection.dates_of(document);
+                }
+                // A date of the past ends a document as it is written: its absence is committed.
+                if change.shown(&lens).is_none() {
+                    change.document = None;
+                }
             }
             transaction.absorb(self.namespace, self.changes)?;
             return Ok(true);
@@ -360,16 +370,6 @@ fn not_capped(collection: &Collection, namespace: &Namespace) -> Result<()> {
         )),
         None => Ok(()),
     }
-}
-
-/// Whether a date of the past ends a document as it is written. A transaction does not show it, and commits its absence.
-fn ends_at_once(view: &View, collection: &Collection, document: &Object) -> bool {
-    let dates = collection.dates_of(document);
-    let mark = Mark {
-        dates,
-        ..Mark::undated(ItemTtl::Never, view.now().secs())
-    };
-    !mark.dates.is_empty() && !mark.is_live(&view.lens(collection))
 }
 
 /// The answer to a write that the store refuses.

@@ -50,18 +50,25 @@ pub async fn commit(ctx: &Ctx, asked: &Asked) -> Result<()> {
     done
 }
 
-async fn attempt(ctx: &Ctx, transaction: &Transaction, note: &Note, origin: &Origin) -> Result<()> {
-    let Some(view) = &transaction.view else {
-        return Err(no_such("The transaction has ended."));
-    };
+async fn attempt(
+    ctx: &Ctx,
+    transaction: &mut Transaction,
+    note: &Note,
+    origin: &Origin,
+) -> Result<()> {
     let overlays = transaction.overlays();
     let made = transaction.all_made();
+    let Some(view) = &mut transaction.view else {
+        return Err(no_such("The transaction has ended."));
+    };
     if overlays.is_empty() && made.is_empty() {
         return Ok(());
     }
     let mut tries = Tries::default();
     loop {
         let fresh = ctx.view().await?;
+        // What is changed is judged by the time of the commit, not by that of the last statement.
+        view.set_now(fresh.now());
         let planned = match made.as_slice() {
             [] => None,
             made => Some(plan_made(ctx, &fresh, made)?),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lapsedb_mql::update::Described;
+use lapsedb_record::{Dates, ItemTtl, Lens, Mark};
 use lapsedb_value::Object;
 
 use crate::documents::id::DocumentId;
@@ -18,9 +19,29 @@ pub(crate) struct Change {
     pub(crate) fresh: bool,
     /// How it became what it is.
     pub(crate) described: Described,
+    /// The stored record that was live when this change was made; none, if there was none.
+    pub(crate) base: Option<Mark>,
+    /// The dates of what it becomes under the collection's date indexes.
+    pub(crate) dates: Dates,
 }
 
 impl Change {
+    /// Whether the change may still be committed: the stored record that it changes has not expired since.
+    pub(crate) fn holds(&self, lens: &Lens) -> bool {
+        self.base.as_ref().is_none_or(|base| lens.is_live(base))
+    }
+
+    /// The document as the transaction sees it at a time. A change of a record that has expired since shows nothing, because
+    /// it cannot be committed. Its own ttl begins with the commit, so of what it becomes only a date can end it before.
+    pub(crate) fn shown(&self, lens: &Lens) -> Option<&Arc<Object>> {
+        let document = self.document.as_ref()?;
+        let written = Mark {
+            dates: self.dates.clone(),
+            ..Mark::undated(ItemTtl::Never, lens.now.secs())
+        };
+        (self.holds(lens) && lens.is_live(&written)).then_some(document)
+    }
+
     /// About how much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
         let document = self.document.as_deref();
@@ -45,7 +66,8 @@ impl Overlay {
         Some(change)
     }
 
-    /// All changes, in the order they were first made.
+    /// What became of each document, in the order they were first changed; one that was deleted and made anew comes with
+    /// its new making, and leaves a deletion in its old place.
     pub(crate) fn changes(&self) -> &[Arc<Change>] {
         &self.changes
     }
@@ -55,19 +77,41 @@ impl Overlay {
         &self.steps
     }
 
+    /// The changes that must be done again, in order, to come to the same outcome: all but those that the next one writes
+    /// over. Each of them finds what it found when it was made, so unique values pass from one document to another as they did.
+    pub(crate) fn replayed(&self) -> impl Iterator<Item = &Change> {
+        let next = self.steps.iter().skip(1).map(|(_, change)| Some(change));
+        let pairs = self.steps.iter().zip(next.chain([None]));
+        pairs.filter_map(|((_, change), next)| {
+            let written_over = next.is_some_and(|next| {
+                let both = change.document.is_some() && next.document.is_some();
+                both && !next.fresh && next.id == change.id
+            });
+            (!written_over).then_some(&**change)
+        })
+    }
+
     /// Adds changes, the first of which has this place in the transaction.
     pub(crate) fn absorb(&mut self, changes: Vec<Change>, first: u32) {
         for (order, change) in (first..).zip(changes) {
             self.steps.push((order, Arc::new(change.clone())));
-            match self.by_id.get(&change.id) {
-                Some(at) => {
-                    if let Some(old) = self.changes.get_mut(*at) {
-                        // What is new in the transaction stays new, whatever else happens to it.
-                        let fresh = old.fresh || change.fresh;
-                        *old = Arc::new(Change { fresh, ..change });
-                    }
+            let known = self.by_id.get(&change.id).copied();
+            let old = known.and_then(|at| self.changes.get_mut(at));
+            match old {
+                Some(old) if !change.fresh => {
+                    // What is new in the transaction stays new, whatever else happens to it.
+                    let fresh = old.fresh;
+                    *old = Arc::new(Change { fresh, ..change });
                 }
-                None => {
+                old => {
+                    // Made anew, it comes last, as it does in the store.
+                    if let Some(old) = old {
+                        let gone = Change {
+                            document: None,
+                            ..Change::clone(old)
+                        };
+                        *old = Arc::new(gone);
+                    }
                     let id = Arc::new(change.id.clone());
                     self.by_id.insert(id, self.changes.len());
                     self.changes.push(Arc::new(change));
@@ -90,7 +134,47 @@ mod tests {
             document: lives.then(|| Arc::new(Object::new())),
             fresh,
             described: Described::Whole,
+            base: None,
+            dates: Dates::new(),
         }
+    }
+
+    #[test]
+    fn a_document_made_anew_comes_last() {
+        let mut overlay = Overlay::default();
+        overlay.absorb(vec![change(1, true, true), change(2, true, true)], 0);
+        overlay.absorb(vec![change(1, true, false), change(1, true, true)], 2);
+        let shown = |change: &Arc<Change>| change.document.as_ref().map(|_| change.id.clone());
+        let shown: Vec<_> = overlay.changes().iter().filter_map(shown).collect();
+        let id = |id| DocumentId::of(&Value::Int32(id));
+        assert_eq!(shown, [id(2), id(1)]);
+    }
+
+    #[test]
+    fn only_what_the_next_change_writes_over_is_left_out() {
+        let mut overlay = Overlay::default();
+        let changes = vec![
+            change(1, true, true),
+            change(1, false, true),
+            change(2, false, true),
+            change(1, false, true),
+            change(1, false, false),
+            change(1, true, true),
+        ];
+        overlay.absorb(changes, 0);
+        let replayed: Vec<_> = overlay
+            .replayed()
+            .map(|change| (change.id.clone(), change.document.is_some()))
+            .collect();
+        let id = |id| DocumentId::of(&Value::Int32(id));
+        let expected = [
+            (id(1), true),
+            (id(2), true),
+            (id(1), true),
+            (id(1), false),
+            (id(1), true),
+        ];
+        assert_eq!(replayed, expected);
     }
 
     #[test]

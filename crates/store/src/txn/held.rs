@@ -3,9 +3,11 @@
 use std::time::Instant;
 
 use lapsedb_kv::{Snapshot, Space};
+use lapsedb_record::Mark;
 
 use crate::claims::ClaimKey;
 use crate::error::Result;
+use crate::keys::ItemKey;
 use crate::txn::{After, Txn};
 use crate::view::View;
 
@@ -25,6 +27,20 @@ impl Txn<'_> {
         let records = changed.map(|slot| ClaimKey::item(&slot.key));
         let taken = self.taken.keys().map(|key| ClaimKey::unique(key));
         records.chain(taken).collect()
+    }
+
+    /// What the rule asks of the stored record that it found live under a key; nothing, if it found none or has not looked.
+    #[must_use]
+    pub fn found_live(&self, key: &ItemKey) -> Option<Mark> {
+        let slot = &self.slots[self.slots.find(key)?];
+        let before = slot.before.as_ref().filter(|before| before.live);
+        before.map(|before| before.header.mark())
+    }
+
+    /// Whether a record with this mark is live by its policy and time.
+    #[must_use]
+    pub fn is_live(&self, mark: &Mark) -> bool {
+        self.lens.is_live(mark)
     }
 
     /// All that it has looked at: the records, and the unique values that others have.
@@ -52,7 +68,7 @@ impl Txn<'_> {
 }
 
 impl ClaimKey {
-    fn item(key: &crate::keys::ItemKey) -> ClaimKey {
+    fn item(key: &ItemKey) -> ClaimKey {
         ClaimKey::new(Space::Items, key.as_bytes())
     }
 
