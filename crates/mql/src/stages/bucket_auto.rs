@@ -96,6 +96,10 @@ struct Bucketing {
 }
 
 impl Step for Bucketing {
+    fn holds(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, document: Object, _: &mut Vec<Object>) -> Result<Flow> {
         let value = self.bucket.by.eval(&Scope::new(&document, &self.env))?;
         let value = missing_to_null(value);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lapsedb_value::{Object, Value};
 
-use super::{Leading, Stage};
+use super::{Leading, Provenance, Stage};
 use crate::accumulators::object_weight;
 use crate::expressions::{Beside, Metas};
 use crate::filter::{Filter, Options};
@@ -44,6 +44,12 @@ pub trait Foreign: Send + Sync {
         self.documents(collection, leading.filter)
     }
 
+    /// When the first document expires that was read since this was last asked; none, if none was read. The largest number, if
+    /// none of them expires.
+    fn first_expiry(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether an index, or the ids, answer a filter without looking at all documents.
     fn is_served<'a>(&'a self, _: &'a str, _: &'a Filter) -> Wait<'a, bool> {
         Box::pin(std::future::ready(Ok(false)))
@@ -74,6 +80,20 @@ pub(crate) trait Step: Send {
     fn besides(&mut self) -> Vec<Beside> {
         Vec::new()
     }
+
+    /// Whether it holds documents back until there are no more, or makes one of several.
+    fn holds(&self) -> bool {
+        false
+    }
+
+    /// Where the document comes from that is pushed next; asked only of those who hold some.
+    fn comes_from(&mut self, _: Provenance) {}
+
+    /// Where the documents come from that were handed on last of all, in their order. Those that are not named may come
+    /// from all that it has taken.
+    fn provenance(&mut self) -> Vec<Provenance> {
+        Vec::new()
+    }
 }
 
 /// A stage at work that reads other collections.
@@ -87,6 +107,16 @@ pub(crate) trait Joint: Send {
 
     /// Hands on what follows from there being no more.
     fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Vec<Object>>;
+
+    /// Whether each document of a batch is handed on at once, in its place; else it may take part in all that follows.
+    fn is_one_to_one(&self) -> bool {
+        true
+    }
+
+    /// Whether what it has read for one batch may take part in the next one too.
+    fn remembers(&self) -> bool {
+        false
+    }
 }
 
 /// A stage at work.
@@ -95,9 +125,136 @@ pub(crate) enum Work {
     Joint(Box<dyn Joint>),
 }
 
+/// Documents on their way, each with where it comes from.
+#[derive(Default)]
+pub(crate) struct Rows {
+    documents: Vec<Object>,
+    /// As many as documents.
+    provenance: Vec<Provenance>,
+}
+
+impl Rows {
+    pub(crate) fn new(documents: Vec<Object>, mut provenance: Vec<Provenance>) -> Rows {
+        provenance.resize(documents.len(), Provenance::NONE);
+        Rows {
+            documents,
+            provenance,
+        }
+    }
+
+    pub(crate) fn plain(documents: Vec<Object>) -> Rows {
+        Rows::new(documents, Vec::new())
+    }
+
+    /// What was added last comes from there.
+    fn come_from(&mut self, provenance: Provenance) {
+        self.provenance.resize(self.documents.len(), provenance);
+    }
+
+    fn append(&mut self, mut rows: Rows) {
+        self.documents.append(&mut rows.documents);
+        self.provenance.append(&mut rows.provenance);
+    }
+}
+
+impl IntoIterator for Rows {
+    type Item = (Object, Provenance);
+    type IntoIter = std::iter::Zip<std::vec::IntoIter<Object>, std::vec::IntoIter<Provenance>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.documents.into_iter().zip(self.provenance)
+    }
+}
+
+/// A stage at work, and where all comes from that it has taken and may still hand on.
+struct Station {
+    work: Work,
+    gathered: Provenance,
+    /// Whether it is known where documents come from.
+    tracks: bool,
+}
+
+impl Station {
+    /// Pushes one document.
+    fn push(
+        step: &mut dyn Step,
+        gathered: &mut Provenance,
+        (document, own): (Object, Provenance),
+        out: &mut Rows,
+    ) -> Result<Flow> {
+        let from = match step.holds() {
+            true => {
+                step.comes_from(own);
+                *gathered = gathered.and(&own);
+                *gathered
+            }
+            false => own,
+        };
+        let flow = step.push(document, &mut out.documents)?;
+        out.come_from(from);
+        Ok(flow)
+    }
+
+    /// Takes documents at once.
+    async fn batch(
+        joint: &mut dyn Joint,
+        (gathered, tracks): (&mut Provenance, bool),
+        rows: Rows,
+        foreign: &dyn Foreign,
+    ) -> Result<Rows> {
+        let Rows {
+            documents,
+            mut provenance,
+        } = rows;
+        let mut out = Rows {
+            documents: joint.batch(documents, foreign).await?,
+            provenance: Vec::new(),
+        };
+        let mut read = tracks.then(|| foreign.first_expiry()).flatten();
+        if joint.remembers() {
+            *gathered = gathered.beside(read);
+            read = gathered.others();
+        }
+        if joint.is_one_to_one() {
+            for own in &mut provenance {
+                *own = own.beside(read);
+            }
+            out.provenance = provenance;
+        } else {
+            let all = provenance
+                .iter()
+                .fold(*gathered, |all, own| all.and(own))
+                .beside(read);
+            *gathered = all;
+        }
+        out.come_from(*gathered);
+        Ok(out)
+    }
+
+    /// What follows from there being no more, and what is beside it.
+    async fn finish(&mut self, foreign: &dyn Foreign) -> Result<(Rows, Vec<Beside>)> {
+        let mut out = Rows::default();
+        let mut besides = Vec::new();
+        match &mut self.work {
+            Work::Step(step) => {
+                step.finish(&mut out.documents)?;
+                besides = step.besides();
+                out.provenance = step.provenance();
+                out.come_from(self.gathered);
+            }
+            Work::Joint(joint) => {
+                out.documents = joint.finish(foreign).await?;
+                let read = self.tracks.then(|| foreign.first_expiry()).flatten();
+                out.come_from(self.gathered.beside(read));
+            }
+        }
+        Ok((out, besides))
+    }
+}
+
 /// Stages at work, one behind the other.
 pub(crate) struct Chain {
-    works: Vec<Work>,
+    works: Vec<Station>,
     /// The first stage that still wants documents: those before it are over.
     first: usize,
     flow: Flow,
@@ -108,8 +265,13 @@ pub(crate) struct Chain {
 
 impl Chain {
     pub(crate) fn new(stages: &[Stage], options: &Options) -> Chain {
+        let station = |stage: &Stage| Station {
+            work: stage.start(options),
+            gathered: Provenance::NONE,
+            tracks: false,
+        };
         Chain {
-            works: stages.iter().map(|stage| stage.start(options)).collect(),
+            works: stages.iter().map(station).collect(),
             first: 0,
             flow: Flow::More,
             env: Arc::clone(&options.env),
@@ -119,6 +281,15 @@ impl Chain {
         }
     }
 
+    /// The same, asking where the documents of other collections come from. A chain inside a stage does not: what it reads is
+    /// asked for by the one around it.
+    pub(crate) fn tracking(mut self) -> Chain {
+        self.works
+            .iter_mut()
+            .for_each(|station| station.tracks = true);
+        self
+    }
+
     /// Pushes documents through all stages.
     pub(crate) async fn push(
         &mut self,
@@ -126,19 +297,11 @@ impl Chain {
         foreign: &dyn Foreign,
         out: &mut Vec<Object>,
     ) -> Result<Flow> {
-        if self.flow == Flow::More {
-            // A chain inside another one goes on with what is beside the documents there.
-            let around = self.env.beside();
-            if self.makes || !around.is_empty() {
-                let besides = vec![around.clone(); documents.len()];
-                self.carry_from(self.first, documents, besides, foreign, out)
-                    .await?;
-                self.env.set_beside(around);
-            } else {
-                self.run_from(self.first, documents, foreign, out).await?;
-            }
-        }
-        Ok(self.flow)
+        let mut made = Rows::default();
+        let flow = self.push_rows(Rows::plain(documents), foreign, &mut made);
+        let flow = flow.await?;
+        out.append(&mut made.documents);
+        Ok(flow)
     }
 
     /// Tells every stage that there is no more, from the first to the last.
@@ -147,17 +310,43 @@ impl Chain {
         foreign: &dyn Foreign,
         out: &mut Vec<Object>,
     ) -> Result<()> {
-        let mut at = self.first;
-        while at < self.works.len() {
-            let (mut made, mut besides) = (Vec::new(), Vec::new());
-            match self.works.get_mut(at) {
-                Some(Work::Step(step)) => {
-                    step.finish(&mut made)?;
-                    besides = step.besides();
-                }
-                Some(Work::Joint(joint)) => made = joint.finish(foreign).await?,
-                None => {}
+        let mut made = Rows::default();
+        self.finish_rows(foreign, &mut made).await?;
+        out.append(&mut made.documents);
+        Ok(())
+    }
+
+    /// Pushes documents through all stages, with where they come from.
+    pub(crate) async fn push_rows(
+        &mut self,
+        rows: Rows,
+        foreign: &dyn Foreign,
+        out: &mut Rows,
+    ) -> Result<Flow> {
+        if self.flow == Flow::More {
+            // A chain inside another one goes on with what is beside the documents there.
+            let around = self.env.beside();
+            if self.makes || !around.is_empty() {
+                let besides = vec![around.clone(); rows.documents.len()];
+                self.carry_from(self.first, rows, besides, foreign, out)
+                    .await?;
+                self.env.set_beside(around);
+            } else {
+                self.run_from(self.first, rows, foreign, out).await?;
             }
+        }
+        Ok(self.flow)
+    }
+
+    /// As [`Chain::finish`], with where documents come from.
+    pub(crate) async fn finish_rows(
+        &mut self,
+        foreign: &dyn Foreign,
+        out: &mut Rows,
+    ) -> Result<()> {
+        let mut at = self.first;
+        while let Some(station) = self.works.get_mut(at) {
+            let (made, besides) = station.finish(foreign).await?;
             if besides.iter().any(|beside| !beside.is_empty()) {
                 self.carry_from(at + 1, made, besides, foreign, out).await?;
                 self.env.set_beside(Beside::default());
@@ -172,30 +361,38 @@ impl Chain {
     async fn run_from(
         &mut self,
         from: usize,
-        mut documents: Vec<Object>,
+        mut rows: Rows,
         foreign: &dyn Foreign,
-        out: &mut Vec<Object>,
+        out: &mut Rows,
     ) -> Result<()> {
-        for (at, work) in self.works.iter_mut().enumerate().skip(from) {
-            if documents.is_empty() {
+        for (at, station) in self.works.iter_mut().enumerate().skip(from) {
+            if rows.documents.is_empty() {
                 return Ok(());
             }
-            let mut next = Vec::with_capacity(documents.len());
-            match work {
+            let gathered = &mut station.gathered;
+            rows = match &mut station.work {
                 Work::Step(step) => {
-                    for document in documents {
-                        if step.push(document, &mut next)? == Flow::Enough {
+                    let mut next = Rows {
+                        documents: Vec::with_capacity(rows.documents.len()),
+                        provenance: Vec::with_capacity(rows.documents.len()),
+                    };
+                    for row in rows {
+                        let flow = Station::push(step.as_mut(), gathered, row, &mut next)?;
+                        if flow == Flow::Enough {
                             self.first = self.first.max(at);
                             self.flow = Flow::Enough;
                             break;
                         }
                     }
+                    next
                 }
-                Work::Joint(joint) => next = joint.batch(documents, foreign).await?,
-            }
-            documents = next;
+                Work::Joint(joint) => {
+                    let known = (gathered, station.tracks);
+                    Station::batch(joint.as_mut(), known, rows, foreign).await?
+                }
+            };
         }
-        out.append(&mut documents);
+        out.append(rows);
         Ok(())
     }
 
@@ -203,32 +400,38 @@ impl Chain {
     async fn carry_from(
         &mut self,
         from: usize,
-        mut documents: Vec<Object>,
+        mut rows: Rows,
         mut besides: Vec<Beside>,
         foreign: &dyn Foreign,
-        out: &mut Vec<Object>,
+        out: &mut Rows,
     ) -> Result<()> {
-        for (at, work) in self.works.iter_mut().enumerate().skip(from) {
-            let (mut next, mut beside_next) = (Vec::with_capacity(documents.len()), Vec::new());
-            for (document, beside) in documents.into_iter().zip(besides) {
+        for (at, station) in self.works.iter_mut().enumerate().skip(from) {
+            let (mut next, mut beside_next) = (Rows::default(), Vec::new());
+            for (row, beside) in rows.into_iter().zip(besides) {
                 self.env.set_beside(beside.clone());
-                let (flow, after) = match work {
-                    Work::Step(step) => (step.push(document, &mut next)?, self.env.beside()),
+                let gathered = &mut station.gathered;
+                let (flow, after) = match &mut station.work {
+                    Work::Step(step) => {
+                        let flow = Station::push(step.as_mut(), gathered, row, &mut next)?;
+                        (flow, self.env.beside())
+                    }
                     Work::Joint(joint) => {
-                        next.append(&mut joint.batch(vec![document], foreign).await?);
+                        let one = Rows::new(vec![row.0], vec![row.1]);
+                        let known = (gathered, station.tracks);
+                        next.append(Station::batch(joint.as_mut(), known, one, foreign).await?);
                         (Flow::More, beside)
                     }
                 };
-                beside_next.resize(next.len(), after);
+                beside_next.resize(next.documents.len(), after);
                 if flow == Flow::Enough {
                     self.first = self.first.max(at);
                     self.flow = Flow::Enough;
                     break;
                 }
             }
-            (documents, besides) = (next, beside_next);
+            (rows, besides) = (next, beside_next);
         }
-        out.append(&mut documents);
+        out.append(rows);
         Ok(())
     }
 }

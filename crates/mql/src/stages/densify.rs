@@ -253,6 +253,10 @@ impl Densify {
 }
 
 impl Step for Densifying {
+    fn holds(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, document: Object, _: &mut Vec<Object>) -> Result<Flow> {
         self.memory.add_document(&document)?;
         let value = Densify::value_at(&document, &self.densify.field);

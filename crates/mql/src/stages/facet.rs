@@ -43,6 +43,12 @@ pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Res
 }
 
 impl Facet {
+    /// Whether all its pipelines are repeatable.
+    pub(super) fn is_repeatable(&self) -> bool {
+        let mut stages = self.pipelines.iter().flat_map(|(_, stages)| stages);
+        stages.all(Stage::is_repeatable)
+    }
+
     /// The collections it reads.
     pub(super) fn reads(&self, names: &mut Vec<Str>) {
         let stages = self.pipelines.iter().flat_map(|(_, stages)| stages);
@@ -74,6 +80,10 @@ struct Faceting {
 }
 
 impl Joint for Faceting {
+    fn is_one_to_one(&self) -> bool {
+        false
+    }
+
     fn batch<'a>(
         &'a mut self,
         documents: Vec<Object>,

@@ -140,14 +140,19 @@ pub(super) fn start(near: &Arc<GeoNear>) -> Work {
         rows: Vec::new(),
         memory: Memory::new("$geoNear"),
         besides: Vec::new(),
+        from: Provenance::NONE,
+        provenance: Vec::new(),
     }))
 }
 
 struct Nearing {
     near: Arc<GeoNear>,
-    rows: Vec<(f64, Object, Value)>,
+    rows: Vec<(f64, Object, Value, Provenance)>,
     memory: Memory,
     besides: Vec<Beside>,
+    /// Where the next document comes from.
+    from: Provenance,
+    provenance: Vec<Provenance>,
 }
 
 impl Step for Nearing {
@@ -170,14 +175,15 @@ impl Step for Nearing {
             set_path(&mut document, steps, place.clone());
         }
         self.memory.add_document(&document)?;
-        self.rows.push((distance, document, place));
+        self.rows.push((distance, document, place, self.from));
         Ok(Flow::More)
     }
 
     fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
         self.rows.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
-        for (distance, document, place) in self.rows.drain(..) {
+        for (distance, document, place, from) in self.rows.drain(..) {
             out.push(document);
+            self.provenance.push(from);
             self.besides.push(Beside {
                 score: None,
                 distance: Some(distance * self.near.multiplier),
@@ -189,5 +195,17 @@ impl Step for Nearing {
 
     fn besides(&mut self) -> Vec<Beside> {
         std::mem::take(&mut self.besides)
+    }
+
+    fn holds(&self) -> bool {
+        true
+    }
+
+    fn comes_from(&mut self, from: Provenance) {
+        self.from = from;
+    }
+
+    fn provenance(&mut self) -> Vec<Provenance> {
+        std::mem::take(&mut self.provenance)
     }
 }

@@ -117,6 +117,8 @@ pub(super) fn start(group: &Arc<Group>, options: &Options) -> Work {
         places: HashMap::new(),
         groups: Vec::new(),
         memory: Memory::new("$group"),
+        from: Provenance::NONE,
+        provenance: Vec::new(),
     }))
 }
 
@@ -129,6 +131,10 @@ struct Grouping {
     places: HashMap<Key, usize>,
     groups: Vec<(Value, Vec<Box<dyn Accumulator>>)>,
     memory: Memory,
+    /// Where the next document comes from.
+    from: Provenance,
+    /// Where each group comes from.
+    provenance: Vec<Provenance>,
 }
 
 impl Grouping {
@@ -146,6 +152,7 @@ impl Grouping {
                 self.memory
                     .add(2 * weight(&id) + started.len() * GATHERED_BYTES)?;
                 self.groups.push((id, started));
+                self.provenance.push(Provenance::NONE);
                 Ok(*entry.insert(self.groups.len() - 1))
             }
         }
@@ -164,6 +171,9 @@ impl Step for Grouping {
         let Some((_, gathered)) = self.groups.get_mut(place) else {
             return Ok(Flow::More);
         };
+        if let Some(from) = self.provenance.get_mut(place) {
+            *from = from.and(&self.from);
+        }
         for ((_, gather), accumulator) in group.fields.iter().zip(gathered) {
             let before = accumulator.bytes();
             gather.add(accumulator.as_mut(), &scope)?;
@@ -186,5 +196,17 @@ impl Step for Grouping {
             out.push(document);
         }
         Ok(())
+    }
+
+    fn holds(&self) -> bool {
+        true
+    }
+
+    fn comes_from(&mut self, from: Provenance) {
+        self.from = from;
+    }
+
+    fn provenance(&mut self) -> Vec<Provenance> {
+        std::mem::take(&mut self.provenance)
     }
 }

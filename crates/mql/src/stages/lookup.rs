@@ -195,6 +195,11 @@ struct Joining {
 }
 
 impl Joint for Joining {
+    /// Pipelines may run over what was read for an earlier batch.
+    fn remembers(&self) -> bool {
+        self.lookup.inner.is_some()
+    }
+
     fn batch<'a>(
         &'a mut self,
         documents: Vec<Object>,

@@ -43,6 +43,7 @@ mod unwind;
 
 mod chain;
 mod pipeline;
+mod provenance;
 pub(crate) mod shape;
 
 pub use chain::{Flow, Foreign, NoForeign, STAGE_BYTES_MAX, Wait};
@@ -50,9 +51,10 @@ pub use geo_near::GeoNear;
 pub use merge::{Merge, WhenMatched, WhenNotMatched};
 pub use out::Out;
 pub use pipeline::{Leading, Pipeline, Runner};
+pub use provenance::{Provenance, StoredDocument};
 pub use source::Source;
 
-use chain::{Chain, Joint, Memory, Shared, Step, Work, array_of, run_all};
+use chain::{Chain, Joint, Memory, Rows, Shared, Step, Work, array_of, run_all};
 use shape::Shape;
 
 /// Stages that a pipeline may have, those inside stages apart.
@@ -324,6 +326,71 @@ impl Stage {
             Stage::Source(_) => Some("$changeStream"),
             Stage::Out(_) => Some("$out"),
             Stage::Merge(_) => Some("$merge"),
+        }
+    }
+
+    /// Whether several stored documents take part in one that it makes.
+    const fn mixes(&self) -> bool {
+        match self {
+            Stage::Match(_)
+            | Stage::Shape(_)
+            | Stage::Sort(_)
+            | Stage::Limit(_)
+            | Stage::Skip(_)
+            | Stage::Unwind(_)
+            | Stage::ReplaceRoot(_)
+            | Stage::Sample(_)
+            | Stage::Redact(_)
+            | Stage::GeoNear(_)
+            | Stage::Documents(_)
+            | Stage::Source(_)
+            | Stage::Out(_)
+            | Stage::Merge(_) => false,
+            Stage::Group(_)
+            | Stage::Facet(_)
+            | Stage::Lookup(_)
+            | Stage::GraphLookup(_)
+            | Stage::UnionWith(_)
+            | Stage::BucketAuto(_)
+            | Stage::SetWindowFields(_)
+            | Stage::Densify(_) => true,
+        }
+    }
+
+    /// Whether what it makes of fewer documents is the same where those had no part.
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Stage::BucketAuto(_) => false,
+            Stage::Facet(facet) => facet.is_repeatable(),
+            _ => true,
+        }
+    }
+
+    /// How many documents it hands on at most; the inner none, if as many as it takes; the outer none, if perhaps more.
+    const fn hands_on(&self) -> Option<Option<u64>> {
+        match self {
+            Stage::Limit(limit) => Some(Some(*limit)),
+            Stage::Sample(size) => Some(Some(*size as u64)),
+            Stage::Facet(_) => Some(Some(1)),
+            Stage::Match(_)
+            | Stage::Shape(_)
+            | Stage::Sort(_)
+            | Stage::Skip(_)
+            | Stage::ReplaceRoot(_)
+            | Stage::Redact(_)
+            | Stage::Group(_)
+            | Stage::Lookup(_)
+            | Stage::GraphLookup(_)
+            | Stage::SetWindowFields(_)
+            | Stage::GeoNear(_) => Some(None),
+            Stage::Unwind(_)
+            | Stage::UnionWith(_)
+            | Stage::BucketAuto(_)
+            | Stage::Densify(_)
+            | Stage::Documents(_)
+            | Stage::Source(_)
+            | Stage::Out(_)
+            | Stage::Merge(_) => None,
         }
     }
 

@@ -99,6 +99,33 @@ impl Pipeline {
         self.stages.iter().skip(1).find_map(Stage::beyond_one)
     }
 
+    /// Whether several stored documents may have taken part in one of the outcome.
+    pub fn mixes(&self) -> bool {
+        self.stages.iter().any(Stage::mixes)
+    }
+
+    /// Whether one of the documents that several took part in may become many.
+    pub fn unwinds_mixed(&self) -> bool {
+        let mut behind = self.stages.iter().skip_while(|stage| !stage.mixes());
+        behind.any(|stage| matches!(stage, Stage::Unwind(_)))
+    }
+
+    /// Whether the rest of an outcome can be computed anew once documents have gone: not where each part of it depends on all.
+    pub fn is_repeatable(&self) -> bool {
+        self.stages.iter().all(Stage::is_repeatable)
+    }
+
+    /// Whether all documents are gathered before the first of the outcome.
+    pub fn begins_with_group(&self) -> bool {
+        matches!(self.stages.first(), Some(Stage::Group(_)))
+    }
+
+    /// How many documents the outcome has at most, if a stage says so.
+    pub fn outcome_max(&self) -> Option<u64> {
+        let mut last = self.stages.iter().rev().map(Stage::hands_on);
+        last.find(|most| *most != Some(None)).flatten().flatten()
+    }
+
     /// The other collections that its stages read, those inside stages too.
     pub fn reads(&self) -> Vec<Str> {
         let mut names = Vec::new();
@@ -178,36 +205,56 @@ impl Pipeline {
 /// A pipeline at work.
 pub struct Runner {
     chain: Chain,
-    out: VecDeque<Object>,
+    out: VecDeque<(Object, Provenance)>,
 }
 
 impl Runner {
     /// Sets a pipeline to work.
     pub fn new(pipeline: &Pipeline) -> Runner {
         Runner {
-            chain: Chain::new(&pipeline.stages, &pipeline.options),
+            chain: Chain::new(&pipeline.stages, &pipeline.options).tracking(),
             out: VecDeque::new(),
         }
     }
 
     /// Takes documents; says whether more may change the answer.
     pub async fn push(&mut self, documents: Vec<Object>, foreign: &dyn Foreign) -> Result<Flow> {
-        let mut made = Vec::new();
-        let flow = self.chain.push(documents, foreign, &mut made).await?;
+        self.push_rows(Rows::plain(documents), foreign).await
+    }
+
+    /// The same with where each document comes from, in the same order; those without come from nowhere.
+    pub async fn push_from(
+        &mut self,
+        documents: Vec<Object>,
+        provenance: Vec<Provenance>,
+        foreign: &dyn Foreign,
+    ) -> Result<Flow> {
+        self.push_rows(Rows::new(documents, provenance), foreign)
+            .await
+    }
+
+    async fn push_rows(&mut self, rows: Rows, foreign: &dyn Foreign) -> Result<Flow> {
+        let mut made = Rows::default();
+        let flow = self.chain.push_rows(rows, foreign, &mut made).await?;
         self.out.extend(made);
         Ok(flow)
     }
 
     /// Says that there are no more documents.
     pub async fn finish(&mut self, foreign: &dyn Foreign) -> Result<()> {
-        let mut made = Vec::new();
-        self.chain.finish(foreign, &mut made).await?;
+        let mut made = Rows::default();
+        self.chain.finish_rows(foreign, &mut made).await?;
         self.out.extend(made);
         Ok(())
     }
 
     /// The next document of the outcome, if one is ready.
     pub fn take(&mut self) -> Option<Object> {
+        self.take_from().map(|(document, _)| document)
+    }
+
+    /// The same with where it comes from.
+    pub fn take_from(&mut self) -> Option<(Object, Provenance)> {
         self.out.pop_front()
     }
 

@@ -36,6 +36,8 @@ pub(super) fn start(size: usize, env: Shared) -> Work {
         seen: 0,
         kept: Vec::new(),
         memory: Memory::new("$sample"),
+        from: Provenance::NONE,
+        provenance: Vec::new(),
     }))
 }
 
@@ -44,8 +46,11 @@ struct Sampling {
     size: usize,
     env: Shared,
     seen: u64,
-    kept: Vec<Object>,
+    kept: Vec<(Object, Provenance)>,
     memory: Memory,
+    /// Where the next document comes from.
+    from: Provenance,
+    provenance: Vec<Provenance>,
 }
 
 impl Sampling {
@@ -62,12 +67,12 @@ impl Step for Sampling {
         self.seen += 1;
         if self.kept.len() < self.size {
             self.memory.add_document(&document)?;
-            self.kept.push(document);
+            self.kept.push((document, self.from));
             return Ok(Flow::More);
         }
         let at = self.below(self.seen);
         if let Some(place) = self.kept.get_mut(at) {
-            *place = document;
+            *place = (document, self.from);
         }
         Ok(Flow::More)
     }
@@ -77,7 +82,22 @@ impl Step for Sampling {
             let other = self.below(at as u64 + 1);
             self.kept.swap(at, other.min(at));
         }
-        out.append(&mut self.kept);
+        for (document, from) in self.kept.drain(..) {
+            out.push(document);
+            self.provenance.push(from);
+        }
         Ok(())
+    }
+
+    fn holds(&self) -> bool {
+        true
+    }
+
+    fn comes_from(&mut self, from: Provenance) {
+        self.from = from;
+    }
+
+    fn provenance(&mut self) -> Vec<Provenance> {
+        std::mem::take(&mut self.provenance)
     }
 }

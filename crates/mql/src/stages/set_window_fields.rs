@@ -253,6 +253,10 @@ struct Windowing {
 }
 
 impl Step for Windowing {
+    fn holds(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, document: Object, _: &mut Vec<Object>) -> Result<Flow> {
         self.memory.add_document(&document)?;
         let partition = match &self.windows.partition {

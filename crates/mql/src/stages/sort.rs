@@ -101,6 +101,8 @@ pub(super) fn start(ordered: &Arc<Ordered>, env: Shared) -> Work {
         memory: Memory::new("$sort"),
         env,
         besides: Vec::new(),
+        from: Provenance::NONE,
+        provenance: Vec::new(),
     }))
 }
 
@@ -111,10 +113,13 @@ struct Sorting {
     memory: Memory,
     env: Shared,
     besides: Vec<Beside>,
+    /// Where the next document comes from.
+    from: Provenance,
+    provenance: Vec<Provenance>,
 }
 
-/// A document with its key and with what is beside it.
-type Row = (Vec<Value>, Object, Option<Box<Beside>>);
+/// A document with its key, with what is beside it, and where it comes from.
+type Row = (Vec<Value>, Object, Option<Box<Beside>>, Provenance);
 
 impl Sorting {
     fn order(&mut self) {
@@ -122,7 +127,7 @@ impl Sorting {
         self.rows
             .sort_by(|(a, ..), (b, ..)| sort.compare_keys(a, b));
         if let Some(limit) = self.ordered.limit {
-            for (_, document, _) in self.rows.drain(limit.min(self.rows.len())..) {
+            for (_, document, ..) in self.rows.drain(limit.min(self.rows.len())..) {
                 self.memory
                     .remove(crate::accumulators::object_weight(&document));
             }
@@ -136,7 +141,8 @@ impl Step for Sorting {
         let score = beside.as_ref().and_then(|beside| beside.score);
         let key = self.ordered.sort.key_beside(&document, score, None)?;
         self.memory.add_document(&document)?;
-        self.rows.push((key, document, beside.map(Box::new)));
+        self.rows
+            .push((key, document, beside.map(Box::new), self.from));
         if let Some(limit) = self.ordered.limit
             && self.rows.len() >= limit.saturating_mul(2)
         {
@@ -147,8 +153,9 @@ impl Step for Sorting {
 
     fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
         self.order();
-        for (_, document, beside) in self.rows.drain(..) {
+        for (_, document, beside, from) in self.rows.drain(..) {
             out.push(document);
+            self.provenance.push(from);
             self.besides
                 .push(beside.map(|beside| *beside).unwrap_or_default());
         }
@@ -157,5 +164,17 @@ impl Step for Sorting {
 
     fn besides(&mut self) -> Vec<Beside> {
         std::mem::take(&mut self.besides)
+    }
+
+    fn holds(&self) -> bool {
+        true
+    }
+
+    fn comes_from(&mut self, from: Provenance) {
+        self.from = from;
+    }
+
+    fn provenance(&mut self) -> Vec<Provenance> {
+        std::mem::take(&mut self.provenance)
     }
 }

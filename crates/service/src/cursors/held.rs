@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use lapsedb_record::Millis;
 use lapsedb_store::ItemKey;
 use lapsedb_value::bson;
 
@@ -62,15 +63,18 @@ impl Origin {
 /// Documents that wait.
 pub(crate) struct Held {
     documents: VecDeque<HeldDocument>,
-    /// The first batch is given in the view that found them.
-    fresh: bool,
+    /// When they were found; none, if they come from no collection.
+    found: Option<Millis>,
 }
 
 impl Held {
-    pub(crate) fn new(documents: impl IntoIterator<Item = HeldDocument>) -> Held {
+    pub(crate) fn new(
+        documents: impl IntoIterator<Item = HeldDocument>,
+        found: Option<Millis>,
+    ) -> Held {
         Held {
             documents: documents.into_iter().collect(),
-            fresh: true,
+            found,
         }
     }
 
@@ -87,7 +91,8 @@ impl Held {
 
     /// Fills a batch; true at the end.
     pub(crate) async fn next(&mut self, look: &Look<'_>, room: &mut Room) -> Result<bool> {
-        let fresh = std::mem::take(&mut self.fresh);
+        // The first batch is given in the view that found them, unless it was asked for later.
+        let fresh = self.found.take() == Some(look.view.now());
         while let Some(held) = self.documents.pop_front() {
             if !fresh && !is_live(look, &held).await? {
                 continue;

@@ -4,6 +4,7 @@
 
 mod batch;
 mod get_more;
+mod handed_out;
 mod held;
 mod kill;
 mod piped;
@@ -26,6 +27,7 @@ use crate::sessions::{Kept, SessionId};
 
 pub(crate) use batch::Room;
 pub use get_more::{GetMore, get_more};
+pub(crate) use handed_out::HandedOut;
 pub(crate) use held::{Held, HeldDocument, Origin};
 pub use kill::{Killed, kill};
 pub(crate) use piped::Piped;
@@ -293,7 +295,7 @@ pub fn list(
     size: Option<usize>,
 ) -> Result<Batch> {
     let one = |body| HeldDocument { body, origin: None };
-    let mut held = Held::new(documents.into_iter().map(one));
+    let mut held = Held::new(documents.into_iter().map(one), None);
     let mut room = Room::new(size);
     let mut cursor = 0;
     if room.is_none() || !held.first(&mut room) {

@@ -7,7 +7,7 @@ use lapsedb_mql::text::TextSpec;
 use lapsedb_record::clock::format_iso;
 use lapsedb_value::{Object, Str, Value};
 
-use crate::cursors::{self, Batch, Feed, Keep, Piped, Room, Tally};
+use crate::cursors::{self, Batch, Feed, HandedOut, Keep, Piped, Room, Tally};
 use crate::documents::FIRST_BATCH_DOCUMENTS;
 use crate::documents::counted::counted;
 use crate::documents::fault::{Fault, Result, code};
@@ -98,19 +98,13 @@ pub(crate) async fn run(
             read_at: None,
         });
     }
-    let look = Look::fresh(work, namespace).await?;
-    let counted = counted(work, &look, &language, &aggregate.pipeline).await?;
-    let piped = match counted {
-        Some(given) => Piped {
-            given,
-            ..start_with(
-                Source::Ids(Vec::new()),
-                &Pipeline::parse(&[], &language.options)?,
-                namespace,
-            )
-        },
-        None => start(&look, namespace, &pipeline, &language).await?,
+    let recipe = Recipe {
+        stages: aggregate.pipeline.clone(),
+        pipeline,
+        language,
     };
+    let look = Look::fresh(work, namespace).await?;
+    let piped = Arc::new(recipe).start(work, &look, namespace).await?;
     let room = Room::new(Some(aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
     let feed = Feed::Piped(Box::new(piped));
     let keep = Keep {
@@ -118,6 +112,43 @@ pub(crate) async fn run(
         ..Keep::default()
     };
     cursors::open(work, &look, shown, feed, room, keep).await
+}
+
+/// All that it takes to run a pipeline, once or anew.
+pub(crate) struct Recipe {
+    /// The stages as the client wrote them.
+    stages: Vec<Value>,
+    pub(crate) pipeline: Pipeline,
+    language: Language,
+}
+
+impl Recipe {
+    /// The pipeline at its beginning, at the time of a look.
+    pub(crate) async fn start(
+        self: &Arc<Recipe>,
+        work: &Work,
+        look: &Look<'_>,
+        namespace: &Namespace,
+    ) -> Result<Piped> {
+        let language = &self.language;
+        let piped = match counted(work, look, language, &self.stages).await? {
+            Some(given) => Piped {
+                given,
+                ..start_with(
+                    look,
+                    Source::Ids(Vec::new()),
+                    &Pipeline::parse(&[], &language.options)?,
+                    namespace,
+                )
+            },
+            None => start(look, namespace, &self.pipeline, language).await?,
+        };
+        Ok(Piped {
+            recipe: Some(Arc::clone(self)),
+            handed_out: HandedOut::new(&self.pipeline),
+            ..piped
+        })
+    }
 }
 
 /// Refuses to read a view beside the collection whose texts compare otherwise than those of the pipeline.
@@ -275,8 +306,11 @@ pub(crate) async fn start(
     };
     let needed = Needed::by_pipeline(&pipeline);
     let (source, counted) = match (source, &look.collection) {
-        // The calendar knows how many there are; what a transaction has changed it does not know.
-        (Source::Everything, Some(collection)) if needed.is_nothing() && look.overlay.is_none() => {
+        // The calendar knows how many there are, but not which of them expire before the next batch; and what a transaction has
+        // changed it does not know.
+        (Source::Everything, Some(collection))
+            if needed.is_nothing() && pipeline.begins_with_group() && look.overlay.is_none() =>
+        {
             let living = look.view.count(collection).await?;
             (Source::Ids(Vec::new()), living)
         }
@@ -285,13 +319,23 @@ pub(crate) async fn start(
     Ok(Piped {
         given,
         counted,
-        ..start_with(source, &pipeline, namespace)
+        ..start_with(look, source, &pipeline, namespace)
     })
 }
 
 /// A pipeline over documents that are found in a certain way.
-pub(crate) fn start_with(source: Source, pipeline: &Pipeline, namespace: &Namespace) -> Piped {
+pub(crate) fn start_with(
+    look: &Look<'_>,
+    source: Source,
+    pipeline: &Pipeline,
+    namespace: &Namespace,
+) -> Piped {
     Piped {
+        recipe: None,
+        handed_out: HandedOut::default(),
+        read: look.collection.iter().cloned().collect(),
+        waits_since: Some(look.view.now()),
+        rows_max: None,
         walk: Walk::new(source),
         needed: Needed::by_pipeline(pipeline),
         counted: 0,

@@ -150,9 +150,10 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
     let mut planned = find.plan(&look, &language, false).await?;
     let feed = match planned.order.take() {
         None => Feed::Query(Box::new(planned.query)),
-        Some(sort) => Feed::Held(Held::new(
-            sorted(work, &look, &mut planned.query, &sort).await?,
-        )),
+        Some(sort) => {
+            let found = sorted(work, &look, &mut planned.query, &sort).await?;
+            Feed::Held(Held::new(found, Some(look.view.now())))
+        }
     };
     let room = Room::new(Some(find.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
     let keep = Keep {

@@ -1,10 +1,14 @@
 //! Other collections, as `$lookup` and its like see them: through the same view, living documents only.
 
+use std::sync::Arc;
+
 use lapsedb_mql::filter::{Filter, Options};
 use lapsedb_mql::sort::Sort;
 use lapsedb_mql::stages::{Foreign, Leading, Pipeline, Wait};
 use lapsedb_mql::{MqlError, Result};
+use lapsedb_store::Collection;
 use lapsedb_value::Object;
+use parking_lot::Mutex;
 
 use crate::documents::aggregate::start;
 use crate::documents::fault::Fault;
@@ -24,15 +28,52 @@ pub(crate) struct Others<'a> {
     look: &'a Look<'a>,
     database: &'a str,
     work: &'a Work,
+    read: Mutex<Read>,
+}
+
+/// What was read of other collections.
+#[derive(Default)]
+struct Read {
+    collections: Vec<Arc<Collection>>,
+    /// When the first document expires that was read since it was last asked for; none, if none was read.
+    first_expiry: Option<u64>,
+}
+
+impl Read {
+    fn note(&mut self, expires: u64) {
+        let first = self.first_expiry.unwrap_or(u64::MAX);
+        self.first_expiry = Some(first.min(expires));
+    }
 }
 
 impl<'a> Others<'a> {
-    pub(crate) const fn new(look: &'a Look<'a>, database: &'a str, work: &'a Work) -> Others<'a> {
+    pub(crate) fn new(look: &'a Look<'a>, database: &'a str, work: &'a Work) -> Others<'a> {
         Others {
             look,
             database,
             work,
+            read: Mutex::default(),
         }
+    }
+
+    /// Opens another collection, and remembers that it was read.
+    async fn open(&self, namespace: &Namespace) -> std::result::Result<Look<'_>, Fault> {
+        let look = self.look.beside(namespace).await?;
+        if let Some(collection) = &look.collection {
+            let mut read = self.read.lock();
+            // Even where nothing is found in it, the answer depends on it.
+            read.note(u64::MAX);
+            let known = |known: &Arc<Collection>| known.cid == collection.cid;
+            if !read.collections.iter().any(known) {
+                read.collections.push(Arc::clone(collection));
+            }
+        }
+        Ok(look)
+    }
+
+    /// The collections that were read.
+    pub(crate) fn into_collections(self) -> Vec<Arc<Collection>> {
+        self.read.into_inner().collections
     }
 
     /// Takes what was read from the throughput of the collection that is read.
@@ -63,7 +104,7 @@ impl<'a> Others<'a> {
         leading: Leading<'_>,
     ) -> std::result::Result<Vec<Object>, Fault> {
         let namespace = Namespace::pseudo(self.database, collection);
-        let look = self.look.beside(&namespace).await?;
+        let look = self.open(&namespace).await?;
         if look.collection.is_none()
             && let Some(resolved) = views::resolve(&self.look.view, &namespace)?
         {
@@ -77,16 +118,19 @@ impl<'a> Others<'a> {
         let enough = enough.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let mut walk = Walk::new(plan.source);
         let mut documents = Vec::new();
+        let mut first = u64::MAX;
         while !walk.ended() && documents.len() < enough {
             self.work.in_time()?;
             let rows = (enough - documents.len()).min(STEP_ROWS);
             for row in walk.next(&look, rows).await? {
                 let document = row.document()?;
                 if filter.matches(&document)? {
+                    first = first.min(row.provenance().first_expiry());
                     documents.push(document);
                 }
             }
         }
+        self.read.lock().note(first);
         Ok(documents)
     }
 
@@ -99,22 +143,27 @@ impl<'a> Others<'a> {
         let terms = resolved.terms(&Terms::default())?;
         let language = terms.language(self.work, &resolved.base).await?;
         let pipeline = Pipeline::parse(&resolved.pipeline, &language.options)?;
-        let look = self.look.beside(&resolved.base).await?;
+        let look = self.open(&resolved.base).await?;
         let mut piped = start(&look, &resolved.base, &pipeline, &language).await?;
+        // What the view's stages read is asked for by themselves.
+        let before = self.read.lock().first_expiry.take();
         let mut documents = Vec::new();
+        let mut first = before.unwrap_or(u64::MAX);
         while !piped.finished {
             self.work.in_time()?;
             piped.step(&look, self, STEP_ROWS).await?;
-            while let Some(document) = piped.runner.take() {
+            while let Some((document, provenance)) = piped.runner.take_from() {
                 let wanted = match filter {
                     Some(filter) => filter.matches(&document)?,
                     None => true,
                 };
                 if wanted {
+                    first = first.min(provenance.first_expiry());
                     documents.push(document);
                 }
             }
         }
+        self.read.lock().note(first);
         Ok(documents)
     }
 }
@@ -140,6 +189,10 @@ impl Foreign for Others<'_> {
             let read: Result<Vec<Object>> = self.read(collection, leading).await.map_err(said);
             read
         })
+    }
+
+    fn first_expiry(&self) -> Option<u64> {
+        self.read.lock().first_expiry.take()
     }
 
     fn is_served<'a>(&'a self, collection: &'a str, filter: &'a Filter) -> Wait<'a, bool> {

@@ -84,16 +84,7 @@ async fn as_before(work: &Work, collection: &Collection) -> Result<()> {
         return Ok(());
     }
     let fresh = work.ctx.view().await?;
-    let same = |now: &Arc<Collection>| {
-        now.version == collection.version
-            || (now.policy == collection.policy
-                && now.indexes.date_rules() == collection.indexes.date_rules())
-    };
-    if fresh
-        .catalog()
-        .collection_numbered(collection.cid)
-        .is_some_and(same)
-    {
+    if is_same(&fresh, collection) {
         return Ok(());
     }
     Err(Fault::new(
@@ -116,6 +107,16 @@ async fn seen_by(work: &Work) -> Result<Seen<'_>> {
         Some(kept) => kept.view.again(work.ctx.service().clock().now()),
         None => work.ctx.view().await?,
     }))
+}
+
+/// Whether a view has a collection whose documents expire in the same way.
+fn is_same(view: &View, collection: &Collection) -> bool {
+    let found = view.catalog().collection_numbered(collection.cid);
+    found.is_some_and(|found| {
+        found.version == collection.version
+            || (found.policy == collection.policy
+                && found.indexes.date_rules() == collection.indexes.date_rules())
+    })
 }
 
 impl<'a> Look<'a> {
@@ -158,6 +159,18 @@ impl<'a> Look<'a> {
             overlay,
             bypass: work.bypasses_validation(),
         })
+    }
+
+    /// Whether a collection that was read for an earlier batch is still there, and its documents expire in the same way.
+    ///
+    /// # Errors
+    /// When the statement reads an older state, in which that has changed since.
+    pub(crate) async fn has_still(&self, collection: &Collection) -> Result<bool> {
+        if collection.version == UNMADE {
+            return Ok(true);
+        }
+        as_before(self.work, collection).await?;
+        Ok(is_same(&self.view, collection))
     }
 
     /// Whether what it writes is held to no validator.

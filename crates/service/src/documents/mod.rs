@@ -83,7 +83,7 @@ pub use views::{change_view, is_view};
 pub use work::Work;
 pub use writing::{WriteFault, Wrote};
 
-pub(crate) use aggregate::{is_enough, running};
+pub(crate) use aggregate::{Recipe, is_enough, running};
 pub(crate) use look::Look;
 pub(crate) use needed::Needed;
 pub(crate) use partial::partial_filters;

@@ -193,13 +193,14 @@ async fn pass(
         items_max: STEP_ROWS_OF_ALL,
         bytes_max: STEP_BYTES,
     };
+    let lens = look.view.lens(collection);
     let (mut resume, mut wrong) = (None, None);
     loop {
         work.in_time()?;
         let step = look.view.pass(collection, resume, limits, |key, live| {
             let (body, ordinal) = (live.body(), live.header().ordinal);
             if wrong.is_none() {
-                let row = || Row::passed(ItemKey::from_bytes(key), ordinal, body);
+                let row = || Row::passed(ItemKey::from_bytes(key), &live, &lens);
                 wrong = first.offer(query, (body, ordinal), row).err();
             }
         });

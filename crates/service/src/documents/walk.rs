@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lapsedb_record::{Lens, Live};
+use lapsedb_mql::stages::Provenance;
+use lapsedb_record::{Expiry, Lens, Live};
 use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits};
 use lapsedb_value::{Object, bson};
 
@@ -46,6 +47,8 @@ pub(crate) struct Row {
     pub(crate) entry: Option<Vec<u8>>,
     /// How many entries of an index were passed to find it.
     pub(crate) passed: u64,
+    /// When it expires.
+    pub(crate) expiry: Expiry,
     place: Place,
 }
 
@@ -58,14 +61,27 @@ enum Place {
 
 impl Row {
     /// One that was come by on a way that nobody goes on from.
-    pub(crate) fn passed(key: ItemKey, ordinal: u64, body: &[u8]) -> Row {
+    pub(crate) fn passed(key: ItemKey, live: &Live<&[u8]>, lens: &Lens) -> Row {
         Row {
             key,
-            ordinal,
-            body: Bytes::copy_from_slice(body),
+            ordinal: live.header().ordinal,
+            body: Bytes::copy_from_slice(live.body()),
             entry: None,
             passed: 0,
+            expiry: live.expiry(lens),
             place: Place::At(0),
+        }
+    }
+
+    /// Where what is made of it comes from. One that only its transaction has is not found again by a number.
+    pub(crate) fn provenance(&self) -> Provenance {
+        let expires = match self.expiry {
+            Expiry::Never => u64::MAX,
+            Expiry::At(end) => end.0,
+        };
+        match self.ordinal {
+            0 => Provenance::of_others(expires),
+            ordinal => Provenance::of(ordinal, expires),
         }
     }
 
@@ -191,12 +207,12 @@ impl Walk {
         if let Some(last) = page.places.last() {
             self.behind = Some([last, &[0][..]].concat());
         }
-        let lens = look.overlay.as_ref().map(|_| look.view.lens(collection));
+        let lens = look.view.lens(collection);
+        let overlay = look.overlay.as_deref();
         let mut rows = Vec::with_capacity(page.items.len());
         for ((key, live), place) in page.items.into_iter().zip(page.places) {
-            let ordinal = live.header().ordinal;
-            let Some(body) = changed(look.overlay.as_deref().zip(lens.as_ref()), body(live))?
-            else {
+            let (ordinal, expiry) = (live.header().ordinal, live.expiry(&lens));
+            let Some((body, expiry)) = changed(overlay, &lens, (body(live), expiry))? else {
                 continue;
             };
             rows.push(Row {
@@ -205,6 +221,7 @@ impl Walk {
                 body,
                 entry: None,
                 passed: 0,
+                expiry,
                 place: Place::Key(place),
             });
         }
@@ -231,6 +248,7 @@ impl Walk {
                     body: encoded(document),
                     entry: None,
                     passed: 0,
+                    expiry: change.expiry(&lens),
                     place: Place::At(self.at),
                 });
             }
@@ -254,13 +272,17 @@ impl Walk {
             self.at += 1;
             let key = id.key(collection);
             let change = look.overlay.as_ref().and_then(|overlay| overlay.of(id));
-            let (ordinal, body) = match change {
+            let (ordinal, expiry, body) = match change {
                 Some(change) => match change.shown(&lens) {
-                    Some(document) => (0, encoded(document)),
+                    Some(document) => (0, change.expiry(&lens), encoded(document)),
                     None => continue,
                 },
                 None => match look.view.get(collection, &key).await? {
-                    Some(live) => (live.header().ordinal, Bytes::copy_from_slice(live.body())),
+                    Some(live) => (
+                        live.header().ordinal,
+                        live.expiry(&lens),
+                        Bytes::copy_from_slice(live.body()),
+                    ),
                     None => continue,
                 },
             };
@@ -270,6 +292,7 @@ impl Walk {
                 body,
                 entry: None,
                 passed: 1,
+                expiry,
                 place: Place::At(at),
             });
         }
@@ -287,6 +310,7 @@ impl Walk {
         collection: &Collection,
         keys: &[ItemKey],
     ) -> Result<Vec<Row>> {
+        let lens = look.view.lens(collection);
         let mut rows = Vec::with_capacity(keys.len());
         for (key, live) in keys.iter().zip(look.view.items(collection, keys).await?) {
             let place = Place::At(self.at);
@@ -295,6 +319,7 @@ impl Walk {
                 rows.push(Row {
                     key: key.clone(),
                     ordinal: live.header().ordinal,
+                    expiry: live.expiry(&lens),
                     body: body(live),
                     entry: None,
                     passed: 0,
@@ -322,6 +347,7 @@ impl Walk {
         self.ended = hits.is_empty();
         let keys: Vec<ItemKey> = hits.iter().map(|hit| hit.item.clone()).collect();
         let found = look.view.items(collection, &keys).await?;
+        let lens = look.view.lens(collection);
         let mut rows = Vec::with_capacity(hits.len());
         for ((at, hit), live) in hits.into_iter().enumerate().zip(found) {
             // A document that has been made anew since is another one.
@@ -329,6 +355,7 @@ impl Walk {
                 rows.push(Row {
                     key: hit.item,
                     ordinal: hit.ordinal,
+                    expiry: live.expiry(&lens),
                     body: body(live),
                     entry: Some(hit.value),
                     passed: hit.passed,
@@ -346,18 +373,24 @@ fn body(live: Live<Bytes>) -> Bytes {
     bytes.slice(begin.min(bytes.len())..)
 }
 
-/// A stored document as a transaction sees it; none, if it has deleted it, or made it anew at the end.
-fn changed(overlay: Option<(&Overlay, &Lens)>, body: Bytes) -> Result<Option<Bytes>> {
-    let Some((overlay, lens)) = overlay else {
-        return Ok(Some(body));
+/// A stored document as a transaction sees it, and when it expires; none, if it has deleted it, or made it anew at the end.
+fn changed(
+    overlay: Option<&Overlay>,
+    lens: &Lens,
+    (body, expiry): (Bytes, Expiry),
+) -> Result<Option<(Bytes, Expiry)>> {
+    let Some(overlay) = overlay else {
+        return Ok(Some((body, expiry)));
     };
     let id = match bson::find(&body, &[ID])? {
         Some(raw) => DocumentId::of(&raw.to_value()?),
-        None => return Ok(Some(body)),
+        None => return Ok(Some((body, expiry))),
     };
     Ok(match overlay.of(&id) {
-        None => Some(body),
+        None => Some((body, expiry)),
         Some(change) if change.fresh => None,
-        Some(change) => change.shown(lens).map(|document| encoded(document)),
+        Some(change) => change
+            .shown(lens)
+            .map(|document| (encoded(document), change.expiry(lens))),
     })
 }

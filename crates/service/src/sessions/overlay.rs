@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lapsedb_mql::update::Described;
-use lapsedb_record::{Dates, ItemTtl, Lens, Mark};
+use lapsedb_record::{Dates, Expiry, ItemTtl, Lens, Mark};
 use lapsedb_value::Object;
 
 use crate::documents::id::DocumentId;
@@ -29,6 +29,15 @@ impl Change {
     /// Whether the change may still be committed: the stored record that it changes has not expired since.
     pub(crate) fn holds(&self, lens: &Lens) -> bool {
         self.base.as_ref().is_none_or(|base| lens.is_live(base))
+    }
+
+    /// When the transaction no longer sees what it becomes.
+    pub(crate) fn expiry(&self, lens: &Lens) -> Expiry {
+        let by_base = self
+            .base
+            .as_ref()
+            .map_or(Expiry::Never, |base| lens.expiry(base));
+        by_base.earlier(lens.dates.expiry(&self.dates))
     }
 
     /// The document as the transaction sees it at a time. A change of a record that has expired since shows nothing, because

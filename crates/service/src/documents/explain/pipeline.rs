@@ -38,7 +38,7 @@ pub async fn explain_pipeline(
     let (found, sorted, read) = (plan.access, plan.sorted, plan.read);
     let mut took = Took::default();
     if execute && pipeline.out().is_none() && pipeline.merge().is_none() {
-        let mut piped = start_with(plan.source, &pipeline, namespace);
+        let mut piped = start_with(&look, plan.source, &pipeline, namespace);
         let others = Others::new(&look, &namespace.database, work);
         while !piped.finished {
             work.in_time()?;
