@@ -249,6 +249,15 @@ fn special(whole: &Value, out: &mut Vec<u8>) -> Option<u8> {
             }
             Some(7)
         }
+        "$uuid" => {
+            let digits = inner.as_str()?.replace('-', "");
+            let digits = Some(digits).filter(|digits| digits.len() == 32)?;
+            out.extend_from_slice(&[16, 0, 0, 0, 4]);
+            for at in (0..32).step_by(2) {
+                out.push(u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()?);
+            }
+            Some(5)
+        }
         "$timestamp" => {
             let part = |name: &str| u32::try_from(inner.get(name)?.as_u64()?).ok();
             let (increment, time) = (part("i")?, part("t")?);

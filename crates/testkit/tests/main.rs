@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod a_conflict_at_the_commit_may_be_tried_again;
 mod a_pathological_query_starves_nobody;
 mod bad_input_is_refused;
 mod change_feed_begins_at_any_time;
