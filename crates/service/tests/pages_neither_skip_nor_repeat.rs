@@ -209,3 +209,64 @@ fn over_restarts() {
         }
     });
 }
+
+/// Long values are cut in the index, so items with the same beginning wait for each other; one of another partition never comes.
+#[test]
+fn the_last_item_does_not_wait_for_one_of_another_partition() {
+    lapsedb_testkit::run(async {
+        let bench = Bench::new().await;
+        bench.database("db").await;
+        let definition = r#"{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}"#;
+        collections::create(&bench.ctx, "db", &value(definition), None)
+            .await
+            .unwrap();
+        let long = "y".repeat(400);
+        let put = async |id: &str, p: u64, text: &str| {
+            let body = format!(r#"{{"id":"{id}","pk":"p{p}","s":"{text}"}}"#);
+            let document = Document::new(object(&body)).unwrap();
+            write(&bench, p, Action::Create(document)).await;
+        };
+        put("last", 0, &long).await;
+        for i in 0..20 {
+            put(&format!("other{i}"), 1, &long).await;
+        }
+        for count in 1..8 {
+            put(&format!("i{count}"), 0, &format!("a{count}")).await;
+            for size in 1..10 {
+                for tuning in [Tuning::default(), eager()] {
+                    let rows = in_order(&bench, size, &tuning).await;
+                    let mut expected: Vec<String> = (1..=count).map(|i| format!("i{i}")).collect();
+                    expected.push("last".to_owned());
+                    assert_eq!(rows, expected, "pages of {size}");
+                }
+            }
+        }
+    });
+}
+
+/// The ids of one partition in the order of `s`, page by page.
+async fn in_order(bench: &Bench, size: usize, tuning: &Tuning) -> Vec<String> {
+    let mut body = Object::new();
+    body.push("query", "SELECT VALUE c.id FROM c ORDER BY c.s");
+    let posted = Query::of_body(&Value::Object(body)).unwrap();
+    let (mut rows, mut token) = (Vec::new(), None::<String>);
+    loop {
+        let request = Request {
+            selection: Selection {
+                partition: Some(PartitionKey::parse("[\"p0\"]").unwrap()),
+                ..Selection::default()
+            },
+            items_max: Some(size),
+            continuation: token.as_deref(),
+            with_index_metrics: false,
+        };
+        let page = query_tuned(&bench.ctx, ("db", "c"), None, &posted, request, tuning)
+            .await
+            .unwrap();
+        rows.extend(page.rows.iter().map(|row| row.as_str().unwrap().to_owned()));
+        token = page.continuation;
+        if token.is_none() {
+            return rows;
+        }
+    }
+}

@@ -105,7 +105,11 @@ impl Run<'_> {
             }
             tokio::task::yield_now().await;
         }
-        Ok(sorting.page)
+        // What the last ones tie with may lie outside of what is asked for, and never come.
+        Ok(match turns.take(|| sorting.settle())? {
+            Some(end) => sorting.ended(end),
+            None => sorting.page,
+        })
     }
 
     /// Rows that may still come out, those that are left out included.
@@ -219,12 +223,20 @@ impl Sorting<'_, '_> {
             if candidate.tied {
                 continue;
             }
-            let mut items = std::mem::take(&mut self.tied);
-            items.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
-            for item in items {
-                if let Some(end) = self.push(item)? {
-                    return Ok(Some(end));
-                }
+            if let Some(end) = self.settle()? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Rows of the items that have waited for each other; says if the page ends with them.
+    fn settle(&mut self) -> Result<Option<End>> {
+        let mut items = std::mem::take(&mut self.tied);
+        items.sort_by(|(a, _, _), (b, _, _)| a.cmp(b));
+        for item in items {
+            if let Some(end) = self.push(item)? {
+                return Ok(Some(end));
             }
         }
         Ok(None)
