@@ -5,6 +5,7 @@
 
 mod collations_fold_text;
 mod common;
+mod dates_at_their_ends_are_counted_or_refused;
 mod filters_mean_what_mongodb_means;
 mod nothing_panics_on_input;
 mod pipelines_answer_as_mongodb_answered;

@@ -34,6 +34,12 @@ pub(crate) fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * DAYS_PER_ERA + day_of_era - DAYS_TO_1970 + day - 1
 }
 
+/// Milliseconds since 1970 of a time on a day; None, if no date can say it. The first day that dates reach into begins before
+/// the first date.
+pub(crate) fn millis_of(days: i64, time: i64) -> Option<i64> {
+    i64::try_from(i128::from(days) * i128::from(DAY) + i128::from(time)).ok()
+}
+
 /// Days that a month has.
 pub(crate) fn month_days(year: i64, month: i64) -> i64 {
     days_of(year, month + 1, 1) - days_of(year, month, 1)
@@ -42,7 +48,21 @@ pub(crate) fn month_days(year: i64, month: i64) -> i64 {
 impl Civil {
     /// The date and time of an instant, in the zone that the instant was shifted to.
     pub(crate) fn from_millis(millis: i64) -> Civil {
-        let (days, rest) = (millis.div_euclid(DAY), millis.rem_euclid(DAY));
+        let rest = millis.rem_euclid(DAY);
+        let (year, month, day) = Civil::of_days(millis.div_euclid(DAY));
+        Civil {
+            year: year as i32,
+            month: month as i32,
+            day: day as i32,
+            hour: (rest / HOUR) as i32,
+            minute: (rest % HOUR / MINUTE) as i32,
+            second: (rest % MINUTE / SECOND) as i32,
+            millisecond: (rest % SECOND) as i32,
+        }
+    }
+
+    /// Year, month and day of so many days since 1970.
+    fn of_days(days: i64) -> (i64, i64, i64) {
         let shifted = days + DAYS_TO_1970;
         let era = shifted.div_euclid(DAYS_PER_ERA);
         let day_of_era = shifted.rem_euclid(DAYS_PER_ERA);
@@ -52,15 +72,8 @@ impl Civil {
         let month_of_year = (5 * day_of_year + 2) / 153;
         let month = (month_of_year + 2) % 12 + 1;
         let year = era * 400 + year_of_era + i64::from(month <= 2);
-        Civil {
-            year: year as i32,
-            month: month as i32,
-            day: (day_of_year - (153 * month_of_year + 2) / 5 + 1) as i32,
-            hour: (rest / HOUR) as i32,
-            minute: (rest % HOUR / MINUTE) as i32,
-            second: (rest % MINUTE / SECOND) as i32,
-            millisecond: (rest % SECOND) as i32,
-        }
+        let day = day_of_year - (153 * month_of_year + 2) / 5 + 1;
+        (year, month, day)
     }
 
     /// Days since 1970.
@@ -103,7 +116,7 @@ impl Civil {
     /// The year and number of the ISO week: the first one holds the year's first Thursday.
     pub(crate) fn iso_week(self) -> (i64, i64) {
         let thursday = self.days() + 4 - self.iso_weekday();
-        let year = i64::from(Civil::from_millis(thursday * DAY).year);
+        let (year, ..) = Civil::of_days(thursday);
         (year, (thursday - days_of(year, 1, 1)) / 7 + 1)
     }
 }

@@ -36,7 +36,9 @@ fn run(args: &NamedArgs<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let count = unit::difference(start, end, unit, &zone, weekday);
-    Ok(Value::Int64(count))
+    count
+        .map(Value::Int64)
+        .ok_or_else(|| MqlError::new(5166308, "dateDiff overflowed"))
 }
 
 /// Reads the name of a unit.

@@ -107,8 +107,8 @@ fn run(args: &NamedArgs<'_>) -> Result<Value> {
         .checked_mul(SECOND)
         .and_then(|seconds| seconds.checked_add(millisecond))
         .and_then(|rest| rest.checked_add(days * DAY + time));
-    match local {
-        Some(local) => Ok(Value::Date(zone.instant_of(local))),
+    match local.and_then(|local| zone.instant_of(local)) {
+        Some(instant) => Ok(Value::Date(instant)),
         None => Err(MqlError::new(15, "date overflow in $dateFromParts")),
     }
 }

@@ -209,7 +209,7 @@ fn read_offset<'t>(kind: char, text: &'t str, parts: &mut Parts) -> Option<&'t s
     let (offset, rest) = text.split_at(end);
     parts.offset = Some(match kind {
         'z' => parse_offset(offset)?,
-        _ => offset.parse::<i64>().ok()? * MINUTE,
+        _ => offset.parse::<i64>().ok()?.checked_mul(MINUTE)?,
     });
     Some(rest)
 }

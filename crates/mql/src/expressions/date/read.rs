@@ -1,8 +1,8 @@
 //! Dates in the forms that people write: ISO, with slashes, with names of months.
 
-use super::civil::{days_of, iso_days_of, month_days};
+use super::civil::{days_of, iso_days_of, millis_of, month_days};
 use super::zone::parse_offset;
-use super::{DAY, HOUR, MINUTE, SECOND, Zone};
+use super::{HOUR, MINUTE, SECOND, Zone};
 use crate::{MqlError, Result};
 
 /// A day, a time of day, and where the text says it is.
@@ -15,18 +15,24 @@ pub(super) struct Found {
 impl Found {
     /// The instant; a text that names a zone itself may not be given another.
     pub(super) fn instant(&self, text: &str, zone: Option<&Zone>) -> Result<i64> {
-        let local = self.days * DAY + self.time;
-        match (self.offset, zone) {
-            (None, None) => Ok(local),
-            (None, Some(zone)) => Ok(zone.instant_of(local)),
-            (Some(offset), None) => Ok(local - offset),
-            (Some(_), Some(_)) => Err(MqlError::new(
-                241,
-                format!(
-                    "you cannot pass in a date/time string with time zone information ('{text}') together with a timezone argument"
-                ),
-            )),
-        }
+        let local = millis_of(self.days, self.time);
+        let instant = match (self.offset, zone) {
+            (None, None) => local,
+            (None, Some(zone)) => local.and_then(|local| zone.instant_of(local)),
+            (Some(offset), None) => local.and_then(|local| local.checked_sub(offset)),
+            (Some(_), Some(_)) => {
+                return Err(MqlError::new(
+                    241,
+                    format!(
+                        "you cannot pass in a date/time string with time zone information ('{text}') together with a timezone argument"
+                    ),
+                ));
+            }
+        };
+        instant.ok_or_else(|| {
+            let message = format!("Error parsing date string '{text}'; no date is so far away");
+            MqlError::new(241, message)
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Units of time, and counting in them.
 
-use super::civil::{days_of, month_days};
+use super::civil::{days_of, millis_of, month_days};
 use super::{Civil, DAY, HOUR, MINUTE, SECOND, Zone};
 
 /// A unit that dates are counted in.
@@ -78,11 +78,11 @@ pub(crate) fn add(millis: i64, unit: Unit, amount: i64, zone: &Zone) -> Option<i
         Kind::Days(days) => {
             let local = millis.checked_add(zone.offset_at(millis))?;
             let moved = amount.checked_mul(days * DAY)?;
-            Some(zone.instant_of(local.checked_add(moved)?))
+            zone.instant_of(local.checked_add(moved)?)
         }
         Kind::Months(months) => {
             let moved = amount.checked_mul(months)?;
-            if moved.abs() > MONTHS_MAX {
+            if !(-MONTHS_MAX..=MONTHS_MAX).contains(&moved) {
                 return None;
             }
             let local = zone.local(millis);
@@ -91,27 +91,34 @@ pub(crate) fn add(millis: i64, unit: Unit, amount: i64, zone: &Zone) -> Option<i
             let month = (month - 1).rem_euclid(12) + 1;
             let day = i64::from(local.day).min(month_days(year, month));
             let days = days_of(year, month, day);
-            let shifted = days.checked_mul(DAY)?.checked_add(local.millis_of_day())?;
-            Some(zone.instant_of(shifted))
+            zone.instant_of(millis_of(days, local.millis_of_day())?)
         }
     }
 }
 
-/// How many borders of the unit lie between two dates. Weeks begin on a weekday, 0 on Sunday.
-pub(super) fn difference(start: i64, end: i64, unit: Unit, zone: &Zone, first_weekday: i64) -> i64 {
+/// How many borders of the unit lie between two dates; None, if they are too many to count. Weeks begin on a weekday, 0 on
+/// Sunday.
+pub(super) fn difference(
+    start: i64,
+    end: i64,
+    unit: Unit,
+    zone: &Zone,
+    first_weekday: i64,
+) -> Option<i64> {
     let (a, b) = (zone.local(start), zone.local(end));
     let months = |time: Civil| i64::from(time.year) * 12 + i64::from(time.month) - 1;
     match unit.kind() {
-        Kind::Months(length) => months(b).div_euclid(length) - months(a).div_euclid(length),
-        Kind::Days(1) => b.days() - a.days(),
+        Kind::Months(length) => Some(months(b).div_euclid(length) - months(a).div_euclid(length)),
+        Kind::Days(1) => Some(b.days() - a.days()),
         Kind::Days(length) => {
             // Day 4 before 1970 was a Sunday.
             let week = |time: Civil| (time.days() + 4 - first_weekday).div_euclid(length);
-            week(b) - week(a)
+            Some(week(b) - week(a))
         }
         Kind::Millis(length) => {
             let offset = zone.offset_at(start);
-            (end + offset).div_euclid(length) - (start + offset).div_euclid(length)
+            let end = end.checked_add(offset)?.div_euclid(length);
+            end.checked_sub(start.checked_add(offset)?.div_euclid(length))
         }
     }
 }
@@ -131,9 +138,9 @@ pub(super) fn truncate(
     let floor = |n: i64, size: i64| n.div_euclid(size).checked_mul(size);
     match unit.kind() {
         Kind::Millis(length) => {
-            let origin = zone.instant_of(reference * DAY);
+            let origin = zone.instant_of(reference * DAY)?;
             let bin = length.checked_mul(size)?;
-            Some(origin + floor(millis.checked_sub(origin)?, bin)?)
+            origin.checked_add(floor(millis.checked_sub(origin)?, bin)?)
         }
         Kind::Days(length) => {
             let origin = match length {
@@ -141,15 +148,15 @@ pub(super) fn truncate(
                 _ => reference + (first_weekday - reference - 4).rem_euclid(7),
             };
             let days = zone.local(millis).days() - origin;
-            let start = origin + floor(days, length.checked_mul(size)?)?;
-            Some(zone.instant_of(start.checked_mul(DAY)?))
+            let start = origin.checked_add(floor(days, length.checked_mul(size)?)?)?;
+            zone.instant_of(start.checked_mul(DAY)?)
         }
         Kind::Months(length) => {
             let local = zone.local(millis);
             let months = (i64::from(local.year) - REFERENCE_YEAR) * 12 + i64::from(local.month) - 1;
             let start = floor(months, length.checked_mul(size)?)?;
             let days = days_of(REFERENCE_YEAR, 1 + start, 1);
-            Some(zone.instant_of(days.checked_mul(DAY)?))
+            zone.instant_of(days.checked_mul(DAY)?)
         }
     }
 }

@@ -59,18 +59,18 @@ impl Zone {
     }
 
     /// The instant at which a clock shows `local` milliseconds since its own 1970. What it shows twice is the first time;
-    /// what it skips is as late as it would have been without the change.
-    pub(crate) fn instant_of(&self, local: i64) -> i64 {
+    /// what it skips is as late as it would have been without the change. None, if no date can say it.
+    pub(crate) fn instant_of(&self, local: i64) -> Option<i64> {
         match self {
-            Zone::Utc => local,
-            Zone::Fixed(offset) => local - offset,
+            Zone::Utc => Some(local),
+            Zone::Fixed(offset) => local.checked_sub(*offset),
             Zone::Named(zone) => {
                 let eras = eras_beyond(local);
                 let near = civil_time(local - eras)
                     .and_then(|time| zone.to_ambiguous_timestamp(time).compatible().ok());
                 match near {
-                    Some(stamp) => stamp.as_millisecond() + eras,
-                    None => local - self.offset_at(local),
+                    Some(stamp) => stamp.as_millisecond().checked_add(eras),
+                    None => local.checked_sub(self.offset_at(local)),
                 }
             }
         }

@@ -177,7 +177,9 @@ fn range_window(
         (Value::Date(millis), Some(unit)) => {
             let amount = Num::of(offset).and_then(Num::to_i64_exact).unwrap_or(0);
             let moved = add_units(*millis, unit, amount, &Zone::Utc);
-            Ok(Value::Date(moved.unwrap_or(*millis)))
+            // Beyond all dates there is none to leave out.
+            let farthest = if amount < 0 { i64::MIN } else { i64::MAX };
+            Ok(Value::Date(moved.unwrap_or(farthest)))
         }
         (other, Some(_)) => {
             let found = type_name(other);

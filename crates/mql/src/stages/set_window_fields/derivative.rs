@@ -66,7 +66,7 @@ impl Slope {
         };
         match (from, to, self.unit) {
             (Value::Date(a), Value::Date(b), Some(unit)) => {
-                Ok((b - a) as f64 / unit.fixed_millis().unwrap_or(1) as f64)
+                Ok((*b as f64 - *a as f64) / unit.fixed_millis().unwrap_or(1) as f64)
             }
             (Value::Date(_), Value::Date(_), None) => {
                 wrong(5624900, "where the sortBy is a Date requires a 'unit'")
