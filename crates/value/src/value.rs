@@ -1,5 +1,6 @@
 //! The one tree that every document, parameter and query result is made of.
 
+use std::collections::HashSet;
 use std::fmt;
 
 /// Text that is kept inline when it is short, as most names and ids are.
@@ -262,6 +263,9 @@ impl From<Object> for Value {
     }
 }
 
+/// Up to so many members are compared with each other rather than put into a table.
+const FEW_MEMBERS: usize = 16;
+
 /// Named members that keep the order they came in.
 #[derive(Clone, Debug, Default)]
 pub struct Object(Vec<(Str, Value)>);
@@ -306,6 +310,18 @@ impl Object {
     /// Whether there is a member of that name.
     pub fn contains_key(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
+    }
+
+    /// The first name that is there a second time.
+    pub fn duplicate(&self) -> Option<&Str> {
+        let names = || self.0.iter().map(|(name, _)| name);
+        if self.0.len() <= FEW_MEMBERS {
+            let seen_before =
+                |(at, name): &(usize, &Str)| names().take(*at).any(|other| other == *name);
+            return names().enumerate().find(seen_before).map(|(_, name)| name);
+        }
+        let mut seen = HashSet::with_capacity(self.0.len());
+        names().find(|name| !seen.insert(name.as_str()))
     }
 
     /// Replaces the member in its place, or appends it. Returns what was there before.

@@ -130,6 +130,7 @@ fn read_into(value: &Value, merge: &mut Merge) -> Result<()> {
     match value {
         Value::String(name) => merge.collection = name.clone(),
         Value::Object(object) => {
+            refuse_duplicates("$merge.into", value)?;
             for (name, value) in object {
                 match (name.as_str(), value) {
                     ("db", Value::String(database)) => merge.database = Some(database.clone()),

@@ -50,7 +50,7 @@ pub use chain::{Flow, Foreign, NoForeign, STAGE_BYTES_MAX, Wait};
 pub use geo_near::GeoNear;
 pub use merge::{Merge, WhenMatched, WhenNotMatched};
 pub use out::Out;
-pub use pipeline::{Leading, Pipeline, Runner};
+pub use pipeline::{Asked, Begins, Leading, Pipeline, Runner, Writes};
 pub use provenance::{Provenance, StoredDocument};
 pub use source::Source;
 
@@ -184,16 +184,31 @@ pub fn stage_names() -> impl Iterator<Item = &'static str> {
 
 /// Reads the stages of a pipeline and checks that each stands where it may.
 pub(crate) fn parse_stages(list: &[Value], context: &Context<'_>) -> Result<Vec<Stage>> {
+    parse_stages_behind(list, 0, context).map(|(stages, _)| stages)
+}
+
+/// The same, where the first ones are a view's; also says how many stages these have become.
+fn parse_stages_behind(
+    list: &[Value],
+    view: usize,
+    context: &Context<'_>,
+) -> Result<(Vec<Stage>, usize)> {
     if list.len() > PIPELINE_STAGES_MAX {
         let message =
             format!("Pipeline length must be no longer than {PIPELINE_STAGES_MAX} stages");
         return Err(MqlError::new(7749501, message));
     }
     let mut stages = Vec::with_capacity(list.len());
-    let mut context = context.clone();
+    let (mut context, mut of_view) = (context.clone(), 0);
     for (at, value) in list.iter().enumerate() {
+        if at == view {
+            of_view = stages.len();
+        }
         let (name, spec, parse) = find(value)?;
         check_place(name, at, list.len(), &context)?;
+        if !FREE_FIELDS.contains(&name) {
+            refuse_duplicates(name, spec)?;
+        }
         let parsed = parse(name, spec, &context)?;
         if let [made] = parsed.as_slice() {
             made.check_search(at, context.place)?;
@@ -204,7 +219,10 @@ pub(crate) fn parse_stages(list: &[Value], context: &Context<'_>) -> Result<Vec<
         }
         stages.extend(parsed);
     }
-    Ok(stages)
+    if list.len() <= view {
+        of_view = stages.len();
+    }
+    Ok((stages, of_view))
 }
 
 fn find(value: &Value) -> Result<(&'static str, &Value, Parse)> {
@@ -225,6 +243,33 @@ fn find(value: &Value) -> Result<(&'static str, &Value, Parse)> {
         None => Err(MqlError::new(
             40324,
             format!("Unrecognized pipeline stage name: '{name}'"),
+        )),
+    }
+}
+
+/// Stages whose fields are not options but paths, conditions or names that the client chooses: each of them says itself what
+/// a field that comes twice means.
+const FREE_FIELDS: &[&str] = &[
+    "$addFields",
+    "$documents",
+    "$facet",
+    "$group",
+    "$match",
+    "$project",
+    "$redact",
+    "$replaceWith",
+    "$set",
+    "$sort",
+    "$sortByCount",
+];
+
+/// Refuses an option that is given twice: whoever reads the stage must read the same one.
+fn refuse_duplicates(stage: &str, spec: &Value) -> Result<()> {
+    match spec.as_object().and_then(Object::duplicate) {
+        None => Ok(()),
+        Some(name) => Err(MqlError::new(
+            40413,
+            format!("BSON field '{stage}.{name}' is a duplicate field"),
         )),
     }
 }

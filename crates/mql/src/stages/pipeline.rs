@@ -9,6 +9,63 @@ use super::*;
 pub struct Pipeline {
     stages: Vec<Stage>,
     options: Options,
+    asked: Asked,
+}
+
+/// What the stages of the client do, from which it is decided whether it may run them. Stages that a view brings along are
+/// left out: they were judged when the view was made.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What the pipeline begins with.
+    pub begins: Begins,
+    /// The other collections of the database that its stages read, those inside stages too.
+    pub reads: Vec<Str>,
+    /// What becomes of the outcome, if it is written.
+    pub writes: Option<Writes>,
+}
+
+/// What a pipeline begins with.
+#[derive(Clone, Debug)]
+pub enum Begins {
+    /// The documents of the collection or view that the command names.
+    Collection,
+    /// Documents that stand in the pipeline itself.
+    Documents,
+    /// What the service reads instead of a collection.
+    Source(Arc<Source>),
+}
+
+/// What becomes of the outcome of a pipeline that writes it.
+#[derive(Clone, Debug)]
+pub enum Writes {
+    /// It replaces a collection.
+    Out(Arc<Out>),
+    /// It is merged into a collection.
+    Merge(Arc<Merge>),
+}
+
+impl Asked {
+    /// What some stages do; they begin the pipeline, or stand behind those of a view.
+    fn of(stages: &[Stage], behind_view: bool) -> Asked {
+        let begins = match stages.first() {
+            Some(Stage::Source(source)) if !behind_view => Begins::Source(Arc::clone(source)),
+            Some(Stage::Documents(_)) if !behind_view => Begins::Documents,
+            Some(_) | None => Begins::Collection,
+        };
+        let mut reads = Vec::new();
+        stages.iter().for_each(|stage| stage.reads(&mut reads));
+        reads.retain(|name| !name.is_empty());
+        let writes = match stages.last() {
+            Some(Stage::Out(out)) => Some(Writes::Out(Arc::clone(out))),
+            Some(Stage::Merge(merge)) => Some(Writes::Merge(Arc::clone(merge))),
+            Some(_) | None => None,
+        };
+        Asked {
+            begins,
+            reads,
+            writes,
+        }
+    }
 }
 
 /// What a pipeline begins with, for the service to serve from an index.
@@ -56,15 +113,24 @@ impl<'a> Leading<'a> {
 impl Pipeline {
     /// Reads a pipeline.
     pub fn parse(stages: &[Value], options: &Options) -> Result<Pipeline> {
-        Pipeline::parse_in(stages, options, Place::Main)
+        Pipeline::parse_in((stages, 0), options, Place::Main)
+    }
+
+    /// Reads the stages of a view and, behind so many of them, those of a client who reads it.
+    pub fn parse_behind(stages: &[Value], view: usize, options: &Options) -> Result<Pipeline> {
+        Pipeline::parse_in((stages, view), options, Place::Main)
     }
 
     /// Reads a pipeline that is an update: only stages that change a document by itself.
     pub fn parse_update(stages: &[Value], options: &Options) -> Result<Pipeline> {
-        Pipeline::parse_in(stages, options, Place::Update)
+        Pipeline::parse_in((stages, 0), options, Place::Update)
     }
 
-    fn parse_in(stages: &[Value], options: &Options, place: Place) -> Result<Pipeline> {
+    fn parse_in(
+        (stages, view): (&[Value], usize),
+        options: &Options,
+        place: Place,
+    ) -> Result<Pipeline> {
         let context = Context {
             options,
             names: options
@@ -74,12 +140,19 @@ impl Pipeline {
             place,
             depth: 0,
         };
-        let mut stages = parse_stages(stages, &context)?;
+        let (mut stages, own) = parse_stages_behind(stages, view, &context)?;
+        let asked = Asked::of(stages.get(own..).unwrap_or_default(), view > 0);
         sort::optimize(&mut stages);
         Ok(Pipeline {
             stages,
             options: options.clone(),
+            asked,
         })
+    }
+
+    /// What the client's own stages do.
+    pub fn asked(&self) -> &Asked {
+        &self.asked
     }
 
     pub(super) fn stages(&self) -> &[Stage] {
