@@ -11,7 +11,7 @@ use lapsedb_service::{Ctx, Who, sessions};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
-use crate::auth::{self, Asked, Kind, Login};
+use crate::auth::{self, Kind, Login};
 use crate::codes;
 use crate::connection::Connection;
 use crate::door::Door;
@@ -19,10 +19,12 @@ use crate::error;
 use crate::fail_points::Failure;
 use crate::generic::Generic;
 use crate::labels::{self, Role};
+use crate::lsid::Owner;
 use crate::registry::{self, Command};
+use crate::request::{self, Refused, Request};
 use crate::transactional_writes::{repeated, statements};
 use crate::wire::{OpMsg, OpQuery};
-use crate::{lsid, read_concern, transactions, write_concern};
+use crate::{read_concern, transactions, write_concern};
 
 /// A command's future.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, Fault>> + Send + 'a>>;
@@ -36,6 +38,8 @@ pub(crate) struct Call<'c> {
     pub(crate) name: String,
     pub(crate) database: String,
     pub(crate) body: Object,
+    /// The command that an explain is about.
+    pub(crate) explained: Option<Box<Request>>,
     pub(crate) generic: Generic,
     /// Whether it has come to its place in its session.
     begun: AtomicBool,
@@ -67,10 +71,15 @@ impl Call<'_> {
     /// The request's context.
     pub(crate) fn ctx(&self) -> Ctx {
         let login = self.connection.login.as_ref();
-        let owner = login
-            .filter(|_| self.door.settings.auth)
-            .and_then(Login::owner);
-        Ctx::new(Arc::clone(&self.door.service), self.who()).by(owner)
+        let login = login.filter(|_| self.door.settings.auth);
+        Ctx::new(Arc::clone(&self.door.service), self.who())
+            .by(login.and_then(Login::owner))
+            .bound_by(login.and_then(Login::rights))
+    }
+
+    /// Whose sessions it may name.
+    pub(crate) fn session_owner(&self) -> Owner {
+        Owner::of(self.connection.login.as_ref(), self.door.settings.auth)
     }
 
     /// Refuses a command that belongs to the whole server on any other database.
@@ -147,9 +156,10 @@ pub(crate) async fn run(door: &Arc<Door>, connection: &mut Connection, message: 
         let documents = documents.into_iter().map(Value::Object).collect();
         body.push(name, Value::Array(documents));
     }
-    let database = match body.remove("$db") {
-        Some(Value::String(database)) => database.to_string(),
-        Some(_) | None => {
+    let database = match request::take_database(&mut body) {
+        Err(fault) => return failed(door, "other", &fault, Form::Msg),
+        Ok(Some(Value::String(database))) => database.to_string(),
+        Ok(Some(_) | None) => {
             let fault = Fault::new(
                 codes::MISSING_DATABASE,
                 "OP_MSG requests require a $db argument",
@@ -220,30 +230,27 @@ async fn execute(
     body: Object,
     form: Form,
 ) -> Answered {
-    let name = body.keys().next().cloned().unwrap_or_default();
-    let Some(command) = registry::find(&name) else {
-        let fault = Fault::new(
-            codes::COMMAND_NOT_FOUND,
-            format!("no such command: '{name}'"),
-        );
-        return failed(door, "other", &fault, form);
+    let request = match Request::parse(database, body) {
+        Ok(request) => request,
+        Err(Refused { command, fault }) => return failed(door, command, &fault, form),
     };
-    let role = Role::of(command, &body);
+    let command = request.command;
+    let role = Role::of(command, &request.body);
     let points = &door.fail_points;
     let writes = match role {
-        Role::Retryable => Some(statements(&body)),
+        Role::Retryable => Some(statements(&request.body)),
         Role::Transaction | Role::End | Role::Stream | Role::Other => None,
     };
     let failure = match command.name {
         "configureFailPoint" => None,
         _ => points
-            .hit(&name, connection.app_name.as_deref())
+            .hit(&request.name, connection.app_name.as_deref())
             .or_else(|| points.writes.before(writes?)),
     };
     let failing = match &failure {
         Some(Failure {
             of_cursor: true, ..
-        }) if of_stream(door, &body) => Role::Stream,
+        }) if of_stream(door, &request.body) => Role::Stream,
         Some(_) | None => role,
     };
     if let Some(failure) = &failure
@@ -251,7 +258,7 @@ async fn execute(
     {
         return Answered { form, ..answered };
     }
-    let answer = attempt(door, connection, command, (&name, database), body).await;
+    let answer = attempt(door, connection, request).await;
     if let (Some(count), Ok(Answer::Plain(reply))) = (writes, &answer) {
         connection.closing |= points.writes.after(count.saturating_sub(repeated(reply)));
     }
@@ -318,17 +325,16 @@ async fn fail(
 async fn attempt(
     door: &Arc<Door>,
     connection: &mut Connection,
-    command: &'static Command,
-    (name, database): (&str, String),
-    mut body: Object,
+    request: Request,
 ) -> Result<Answer, Fault> {
-    let asked = Asked {
-        command: command.name,
+    auth::admit(door, connection, &request).await?;
+    let Request {
+        command,
         name,
-        database: &database,
-        body: &body,
-    };
-    auth::admit(door, connection, command, asked).await?;
+        database,
+        mut body,
+        explained,
+    } = request;
     lapsedb_service::documents::namespace::check_database(&database).or_else(|fault| {
         // Logins name no ordinary database.
         if database == "$external" {
@@ -337,8 +343,8 @@ async fn attempt(
             Err(fault)
         }
     })?;
-    let user = lsid::user_digest(connection.login.as_ref());
-    let mut generic = Generic::take(&mut body, user)?;
+    let owner = Owner::of(connection.login.as_ref(), door.settings.auth);
+    let mut generic = Generic::take(&mut body, owner)?;
     transactions::check(command, &generic, &database, &body)?;
     write_concern::check(command, generic.write_concern.as_ref())?;
     let now = door.service.clock().now();
@@ -360,9 +366,10 @@ async fn attempt(
         door,
         connection,
         command,
-        name: name.to_owned(),
+        name: name.to_string(),
         database,
         body,
+        explained,
         generic,
         begun: AtomicBool::new(false),
     };

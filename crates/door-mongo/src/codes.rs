@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "the names are those of the published list")]
 
+pub(crate) const DUPLICATE_FIELD: i32 = 40_413;
 pub(crate) const MISSING_FIELD: i32 = 40_414;
 pub(crate) const UNKNOWN_FIELD: i32 = 40_415;
 pub(crate) const MISSING_DATABASE: i32 = 40_571;
@@ -18,6 +19,7 @@ pub(crate) const OVERFLOW: i32 = 15;
 pub(crate) const OBJECT_TOO_LARGE: i32 = 10_334;
 pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
 pub(crate) const INVALID_OPTIONS: i32 = 72;
+pub(crate) const INVALID_NAMESPACE: i32 = 73;
 pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;
 pub(crate) const UNSUPPORTED_OP_QUERY: i32 = 352;
 pub(crate) const BAD_VALUE: i32 = 2;

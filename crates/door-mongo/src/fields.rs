@@ -75,9 +75,7 @@ impl Fields {
     pub(crate) fn truth(&mut self, name: &str, default: bool) -> Result<bool, Fault> {
         match self.any(name) {
             None => Ok(default),
-            Some(Value::Bool(truth)) => Ok(truth),
-            Some(number) if number.is_number() => Ok(number.as_f64() != Some(0.0)),
-            Some(other) => Err(self.wrong(name, &other, "bool")),
+            Some(value) => truth(&value).ok_or_else(|| self.wrong(name, &value, "bool")),
         }
     }
 
@@ -180,6 +178,15 @@ impl Fields {
                 types::name(value)
             ),
         )
+    }
+}
+
+/// What a boolean or a number says; nothing, if the value is neither.
+pub(crate) fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        number if number.is_number() => Some(number.as_f64() != Some(0.0)),
+        _ => None,
     }
 }
 

@@ -7,8 +7,9 @@ use lapsedb_service::sessions::Asked;
 use lapsedb_value::{Object, Str, Value};
 
 use crate::codes;
+use crate::lsid::{self, Owner};
 use crate::read_concern::ReadConcern;
-use crate::{lsid, write_concern};
+use crate::write_concern;
 
 /// Members that change nothing on one server whose writes are durable and whose reads are up to date.
 const WITHOUT_EFFECT: [&str; 9] = [
@@ -40,7 +41,7 @@ pub(crate) struct Generic {
 
 impl Generic {
     /// Takes them out of a command.
-    pub(crate) fn take(command: &mut Object, user: [u8; 32]) -> Result<Generic, Fault> {
+    pub(crate) fn take(command: &mut Object, owner: Owner) -> Result<Generic, Fault> {
         let mut own = Object::with_capacity(4);
         let apart = |(name, value): (Str, Value)| match name.as_str() {
             "maxTimeMS"
@@ -68,7 +69,7 @@ impl Generic {
         let body = &mut own;
         let mut generic = Generic {
             max_time: max_time(body.remove("maxTimeMS"))?,
-            session: lsid::take(body, user)?,
+            session: lsid::take(body, owner)?,
             read_concern: ReadConcern::take(body)?,
             api_strict: false,
             write_concern: write_concern::take(body)?,

@@ -3,6 +3,8 @@
 mod answer;
 mod auth;
 mod call;
+#[cfg(test)]
+mod call_tests;
 mod codes;
 mod commands;
 mod connection;
@@ -18,6 +20,9 @@ mod noted;
 mod notes;
 mod read_concern;
 mod registry;
+mod request;
+#[cfg(test)]
+mod testing;
 mod transactional_writes;
 mod transactions;
 mod types;

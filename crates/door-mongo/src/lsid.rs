@@ -17,12 +17,38 @@ pub(crate) fn user_digest(login: Option<&Login>) -> [u8; 32] {
     }
 }
 
+/// Whose sessions a client may name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    digest: [u8; 32],
+    /// Nobody has to log in, so that a client may say whose a session is.
+    named_freely: bool,
+}
+
+impl Owner {
+    /// Who asks on a connection.
+    pub(crate) fn of(login: Option<&Login>, auth: bool) -> Owner {
+        Owner {
+            digest: user_digest(login),
+            named_freely: login.is_none() && !auth,
+        }
+    }
+
+    /// One user alone.
+    pub(crate) const fn only(digest: [u8; 32]) -> Owner {
+        Owner {
+            digest,
+            named_freely: false,
+        }
+    }
+}
+
 /// What a command says of its session and its transaction, taken out of it.
-pub(crate) fn take(body: &mut Object, user: [u8; 32]) -> Result<Asked, Fault> {
+pub(crate) fn take(body: &mut Object, owner: Owner) -> Result<Asked, Fault> {
     let invalid = |text: &str| Fault::new(codes::INVALID_OPTIONS, text);
     let session = match body.remove("lsid") {
         None => None,
-        Some(lsid) => Some(read(&lsid, user)?),
+        Some(lsid) => Some(read(&lsid, owner)?),
     };
     let number = match body.remove("txnNumber") {
         None => None,
@@ -78,11 +104,11 @@ pub(crate) fn take(body: &mut Object, user: [u8; 32]) -> Result<Asked, Fault> {
 }
 
 /// A session as a client names it. Whose it is the client may say only as it is, unless nobody has to log in.
-pub(crate) fn read(lsid: &Value, mut user: [u8; 32]) -> Result<SessionId, Fault> {
+pub(crate) fn read(lsid: &Value, owner: Owner) -> Result<SessionId, Fault> {
     let Value::Object(members) = lsid else {
         return Err(wrong("lsid", lsid, "object"));
     };
-    let nobody = user_digest(None);
+    let mut user = owner.digest;
     let mut id = None;
     for (name, value) in members.iter() {
         match (name.as_str(), value) {
@@ -95,7 +121,8 @@ pub(crate) fn read(lsid: &Value, mut user: [u8; 32]) -> Result<SessionId, Fault>
             }
             ("id", other) => return Err(wrong("lsid.id", other, "binData")),
             ("uid", Value::Binary { bytes, .. })
-                if bytes.as_slice() == user || (user == nobody && bytes.len() == 32) =>
+                if bytes.as_slice() == owner.digest
+                    || (owner.named_freely && bytes.len() == 32) =>
             {
                 user = bytes.as_slice().try_into().unwrap_or(user);
             }

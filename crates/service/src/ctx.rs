@@ -7,7 +7,9 @@ use lapsedb_store::{Collection, CollectionId, Database, View};
 
 use crate::access::Who;
 use crate::error::{Error, Kind, Result};
+use crate::logins::privilege::Privileges;
 use crate::service::Service;
+use crate::sessions::SessionId;
 
 /// One request: who asks, and the service that answers.
 #[derive(Clone)]
@@ -16,6 +18,8 @@ pub struct Ctx {
     pub who: Who,
     /// The login that asks, where several share one store: what it opens is its own. None may use whatever is open.
     pub login: Option<Arc<str>>,
+    /// What the login may do, where that binds it. None may do what `who` may.
+    pub rights: Option<Arc<Privileges>>,
     service: Arc<Service>,
 }
 
@@ -36,6 +40,7 @@ impl Ctx {
         Ctx {
             who,
             login: None,
+            rights: None,
             service,
         }
     }
@@ -45,6 +50,19 @@ impl Ctx {
     pub fn by(mut self, login: Option<Arc<str>>) -> Ctx {
         self.login = login;
         self
+    }
+
+    /// The same request, bound by what its login may do.
+    #[must_use]
+    pub fn bound_by(mut self, rights: Option<Arc<Privileges>>) -> Ctx {
+        self.rights = rights;
+        self
+    }
+
+    /// The user whose sessions are the login's own, as sessions name users.
+    pub(crate) fn session_owner(&self) -> Option<[u8; 32]> {
+        let (database, user) = self.login.as_deref()?.split_once('.')?;
+        Some(SessionId::user(user, database))
     }
 
     /// Whether what a login has opened is open to this request.

@@ -1,12 +1,20 @@
 //! Who has logged in.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use lapsedb_service::documents::Fault;
 use lapsedb_service::logins::privilege::Privileges;
 use lapsedb_service::logins::role::{ADMIN, privileges};
 use lapsedb_service::logins::{Access, RoleName};
 use lapsedb_service::{Ctx, Who};
+
+/// The roles of who logs in by the read-only key.
+const READER_ROLES: &[&str] = &["readAnyDatabase", "clusterMonitor"];
+
+fn named(roles: &[&str]) -> Vec<RoleName> {
+    let role = |name: &&str| RoleName::new(name, ADMIN);
+    roles.iter().map(role).collect()
+}
 
 /// Who has logged in.
 #[derive(Clone, Debug)]
@@ -50,15 +58,9 @@ impl Login {
 
     /// The roles.
     pub(crate) fn roles(&self) -> Vec<RoleName> {
-        let named = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| RoleName::new(name, ADMIN))
-                .collect()
-        };
         match &self.kind {
             Kind::Master => named(&["root"]),
-            Kind::Reader => named(&["readAnyDatabase", "clusterMonitor"]),
+            Kind::Reader => named(READER_ROLES),
             Kind::Stored(access) => access.roles().to_vec(),
         }
     }
@@ -68,6 +70,17 @@ impl Login {
         match &self.kind {
             Kind::Master | Kind::Reader => privileges(&self.roles()),
             Kind::Stored(access) => access.privileges().clone(),
+        }
+    }
+
+    /// What binds the login; nothing binds the holder of the master key.
+    pub(crate) fn rights(&self) -> Option<Arc<Privileges>> {
+        static READER: LazyLock<Arc<Privileges>> =
+            LazyLock::new(|| Arc::new(privileges(&named(READER_ROLES))));
+        match &self.kind {
+            Kind::Master => None,
+            Kind::Reader => Some(Arc::clone(&READER)),
+            Kind::Stored(access) => Some(access.shared_privileges()),
         }
     }
 

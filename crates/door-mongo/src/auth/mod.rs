@@ -1,7 +1,6 @@
 //! Logging in: SCRAM with both hashes, and plain over TLS; and what who is logged in may do.
 
 mod admit;
-mod foreign;
 mod login;
 mod password;
 mod rights;
@@ -12,6 +11,5 @@ mod users;
 pub(crate) use admit::admit;
 pub(crate) use login::{Kind, Login};
 pub(crate) use password::{Hash, credentials};
-pub(crate) use rights::Asked;
 pub(crate) use sasl::{Mechanism, Session, Start, Step, start};
 pub(crate) use users::{Users, is_account};

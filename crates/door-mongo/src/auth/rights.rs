@@ -5,10 +5,10 @@ use lapsedb_service::logins::action::Action;
 use lapsedb_service::logins::privilege::{Privileges, Target};
 use lapsedb_value::{Object, Value};
 
-use crate::auth::foreign::{self, Use};
 use crate::auth::login::{Kind, Login};
 use crate::codes;
-use crate::registry;
+use crate::fields::truth;
+use crate::request::Request;
 
 mod users;
 
@@ -19,19 +19,8 @@ const SECRET: [&str; 3] = ["pwd", "payload", "key"];
 /// Members that mostly come beside the command, and hold documents.
 const LONG: [&str; 3] = ["documents", "updates", "deletes"];
 
-/// A command as it came.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    /// Its name, as the registry knows it.
-    pub(crate) command: &'static str,
-    /// Its name as the client wrote it.
-    pub(crate) name: &'a str,
-    pub(crate) database: &'a str,
-    pub(crate) body: &'a Object,
-}
-
 /// Refuses a command that who is logged in may not run.
-pub(crate) fn check(login: &Login, asked: Asked<'_>) -> Result<(), Fault> {
+pub(crate) fn check(login: &Login, asked: &Request) -> Result<(), Fault> {
     let allowed = match &login.kind {
         Kind::Master => true,
         Kind::Reader => judge(&login.privileges(), login, asked),
@@ -49,16 +38,18 @@ pub(crate) fn check(login: &Login, asked: Asked<'_>) -> Result<(), Fault> {
 }
 
 /// The command as text, without secrets and without its documents.
-fn shown(asked: Asked<'_>) -> String {
-    let mut body = Object::with_capacity(asked.body.len() + 1);
-    for (name, value) in asked.body.iter() {
-        if SECRET.contains(&name.as_str()) {
-            body.push(name.clone(), "xxx");
-        } else if !LONG.contains(&name.as_str()) {
-            body.push(name.clone(), value.clone());
-        }
+fn shown(asked: &Request) -> String {
+    let mut body = Object::with_capacity(asked.body.len() + 2);
+    if let Some(explained) = &asked.explained {
+        body.push(
+            asked.name.clone(),
+            Value::Object(without_secrets(&explained.body)),
+        );
     }
-    body.push("$db", asked.database);
+    for (name, value) in without_secrets(&asked.body) {
+        body.push(name, value);
+    }
+    body.push("$db", asked.database.as_str());
     let mut text = shell::text(&Value::Object(body));
     if text.len() > SHOWN_BYTES_MAX {
         let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
@@ -68,14 +59,27 @@ fn shown(asked: Asked<'_>) -> String {
     text
 }
 
-fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
+fn without_secrets(body: &Object) -> Object {
+    let mut shown = Object::with_capacity(body.len());
+    for (name, value) in body.iter() {
+        if SECRET.contains(&name.as_str()) {
+            shown.push(name.clone(), "xxx");
+        } else if !LONG.contains(&name.as_str()) {
+            shown.push(name.clone(), value.clone());
+        }
+    }
+    shown
+}
+
+fn judge(privileges: &Privileges, login: &Login, asked: &Request) -> bool {
     let on = Rights { privileges, asked };
-    match asked.command {
-        "aggregate" => on.aggregates(),
+    match asked.command.name {
+        // The service decides, from the stages as it has parsed them.
+        "aggregate" => true,
         // The last is refused by the command itself.
         "count" | "distinct" | "find" | "mapReduce" => on.collection(&[Action::Find]),
         "getMore" => on.fetches(),
-        "dataSize" => on.namespace(asked.name, &[Action::Find]),
+        "dataSize" => on.namespace(&asked.name, &[Action::Find]),
         "insert" => on.writes(&[Action::Insert]),
         "delete" => on.collection(&[Action::Remove]),
         "update" if on.upserts() => on.writes(&[Action::Update, Action::Insert]),
@@ -83,11 +87,12 @@ fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
         "findAndModify" => on.modifies(),
         "explain" => on.explains(login),
         "killCursors" => on.collection(&[Action::KillCursors]),
-        "create" => on.creates(),
+        // Of what a view shows, here and at `collMod`, the service decides.
+        "create" => on.collection(&[Action::CreateCollection]),
         "createIndexes" => on.collection(&[Action::CreateIndex]),
         "drop" => on.collection(&[Action::DropCollection]),
         "dropIndexes" => on.collection(&[Action::DropIndex]),
-        "collMod" => on.collection(&[Action::CollMod]) && on.views(),
+        "collMod" => on.collection(&[Action::CollMod]),
         "collStats" => on.collection(&[Action::CollStats]),
         "listIndexes" => on.collection(&[Action::ListIndexes]),
         "validate" => on.collection(&[Action::Validate]),
@@ -101,7 +106,7 @@ fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
             on.collection(&[Action::PlanCacheIndexFilter])
         }
         "customAction" => on.provisions(),
-        "shardCollection" => on.namespace(asked.name, &[Action::EnableSharding]),
+        "shardCollection" => on.namespace(&asked.name, &[Action::EnableSharding]),
         "enableSharding" => on.shards(),
         "dbHash" => on.database(&[Action::DbHash]),
         "dbStats" => on.database(&[Action::DbStats]),
@@ -110,7 +115,7 @@ fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
             on.database(&[Action::ListCollections])
                 || (on.truth("nameOnly")
                     && on.truth("authorizedCollections")
-                    && privileges.know_database(asked.database))
+                    && privileges.know_database(&asked.database))
         }
         "profile" => on.database(&[Action::EnableProfiler]),
         "createUser" => on.database(&[Action::CreateUser]) && on.roles(Action::GrantRole),
@@ -126,7 +131,7 @@ fn judge(privileges: &Privileges, login: &Login, asked: Asked<'_>) -> bool {
 
 struct Rights<'a> {
     privileges: &'a Privileges,
-    asked: Asked<'a>,
+    asked: &'a Request,
 }
 
 impl Rights<'_> {
@@ -137,16 +142,16 @@ impl Rights<'_> {
     }
 
     fn database(&self, actions: &[Action]) -> bool {
-        self.all(actions, &Target::Database(self.asked.database.to_owned()))
+        self.all(actions, &Target::Database(self.asked.database.clone()))
     }
 
     /// The collection that the command names by its own name; else its database.
     fn own(&self) -> Target {
-        match self.asked.body.get(self.asked.name) {
+        match self.asked.body.get(&self.asked.name) {
             Some(Value::String(name)) => {
-                Target::Collection(self.asked.database.to_owned(), name.to_string())
+                Target::Collection(self.asked.database.clone(), name.to_string())
             }
-            Some(_) | None => Target::Database(self.asked.database.to_owned()),
+            Some(_) | None => Target::Database(self.asked.database.clone()),
         }
     }
 
@@ -167,12 +172,9 @@ impl Rights<'_> {
         }
     }
 
+    /// A truth, read as the command reads it; what is none is refused there.
     fn truth(&self, member: &str) -> bool {
-        match self.asked.body.get(member) {
-            Some(Value::Bool(truth)) => *truth,
-            Some(number) => number.as_f64().is_some_and(|number| number != 0.0),
-            None => false,
-        }
+        self.asked.body.get(member).and_then(truth) == Some(true)
     }
 
     fn writes(&self, actions: &[Action]) -> bool {
@@ -220,56 +222,22 @@ impl Rights<'_> {
         }
     }
 
-    fn pipeline(&self, first: bool) -> bool {
-        let pipeline = self.asked.body.get("pipeline").and_then(Value::as_array);
-        let uses = foreign::uses(pipeline.unwrap_or_default(), &self.own(), first);
-        uses.iter()
-            .all(|Use { action, target }| self.privileges.allow(*action, target))
-    }
-
-    fn aggregates(&self) -> bool {
-        self.pipeline(true)
-            && (!self.truth("bypassDocumentValidation")
-                || self.collection(&[Action::BypassDocumentValidation]))
-    }
-
+    /// Who may run a command may have it explained.
     fn explains(&self, login: &Login) -> bool {
-        let Some(Value::Object(inner)) = self.asked.body.get(self.asked.name) else {
-            return true;
-        };
-        let name = inner.keys().next().cloned().unwrap_or_default();
-        match registry::find(&name) {
-            // What cannot be explained is refused by the command itself.
+        match &self.asked.explained {
+            // What is no command is refused by the command itself.
             None => true,
-            Some(command) if command.name == "explain" => true,
-            Some(command) => {
-                let asked = Asked {
-                    command: command.name,
-                    name: &name,
-                    database: self.asked.database,
-                    body: inner,
-                };
-                judge(self.privileges, login, asked)
-            }
+            Some(explained) => judge(self.privileges, login, explained),
         }
-    }
-
-    fn creates(&self) -> bool {
-        self.collection(&[Action::CreateCollection]) && self.views()
-    }
-
-    /// A view may show only what who makes it may read.
-    fn views(&self) -> bool {
-        let Some(source) = self.asked.body.get("viewOn").and_then(Value::as_str) else {
-            return true;
-        };
-        let target = Target::Collection(self.asked.database.to_owned(), source.to_owned());
-        self.all(&[Action::Find], &target) && self.pipeline(false)
     }
 
     /// Throughput is seen by who sees the collections, and set by who makes them.
     fn provisions(&self) -> bool {
-        let action = self.asked.body.get(self.asked.name).and_then(Value::as_str);
+        let action = self
+            .asked
+            .body
+            .get(&self.asked.name)
+            .and_then(Value::as_str);
         if action.is_some_and(|action| action.starts_with("Get")) {
             return self.database(&[Action::ListCollections]);
         }
@@ -277,7 +245,11 @@ impl Rights<'_> {
     }
 
     fn shards(&self) -> bool {
-        let database = self.asked.body.get(self.asked.name).and_then(Value::as_str);
+        let database = self
+            .asked
+            .body
+            .get(&self.asked.name)
+            .and_then(Value::as_str);
         let target = Target::Database(database.unwrap_or_default().to_owned());
         self.all(&[Action::EnableSharding], &target)
     }
@@ -287,7 +259,8 @@ impl Rights<'_> {
             let name = self.asked.body.get(member).and_then(Value::as_str)?;
             name.split_once('.')
         };
-        let (Some((from, source)), Some((to, target))) = (name(self.asked.name), name("to")) else {
+        let (Some((from, source)), Some((to, target))) = (name(&self.asked.name), name("to"))
+        else {
             // What is no name is refused by the command itself.
             return true;
         };
@@ -351,5 +324,7 @@ impl Rights<'_> {
     }
 }
 
+#[cfg(test)]
+mod spellings;
 #[cfg(test)]
 mod tests;

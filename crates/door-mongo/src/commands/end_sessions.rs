@@ -24,6 +24,6 @@ pub(super) fn named(call: &mut Call<'_>) -> Result<Vec<SessionId>, Fault> {
         other => return Err(fields.wrong(&name, &other, "array")),
     };
     fields.end()?;
-    let user = lsid::user_digest(call.connection.login.as_ref());
-    list.iter().map(|one| lsid::read(one, user)).collect()
+    let owner = call.session_owner();
+    list.iter().map(|one| lsid::read(one, owner)).collect()
 }

@@ -8,14 +8,20 @@ use crate::call::Call;
 use crate::codes;
 use crate::commands::{aggregate, build_info, find, find_and_modify, hello, terms};
 use crate::fields::Fields;
+use crate::request::Request;
 
 const VERBOSITIES: [&str; 3] = ["queryPlanner", "executionStats", "allPlansExecution"];
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
-    let Value::Object(mut command) = fields.own(call) else {
+    let Some(explained) = call.explained.take() else {
         return Err(fields.missing("explain"));
     };
+    let Request {
+        name,
+        body: command,
+        ..
+    } = *explained;
     let verbosity = fields
         .text("verbosity")?
         .unwrap_or_else(|| "allPlansExecution".to_owned());
@@ -26,9 +32,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             "verbosity string must be one of {'queryPlanner', 'executionStats', 'allPlansExecution'}",
         ));
     }
-    command.remove("$db");
     let shown = command.clone();
-    let name = command.keys().next().cloned().unwrap_or_default();
     let namespace = match command.get(&name) {
         Some(Value::String(collection)) => Namespace::new(&call.database, collection)?,
         _ => Namespace::pseudo(&call.database, "$cmd.aggregate"),
@@ -112,8 +116,8 @@ fn asked(name: &str, command: Object) -> Result<(Explains, Find), Fault> {
             Ok((Explains::Delete, written(statement, many)?))
         }
         _ => Err(Fault::new(
-            codes::COMMAND_NOT_FOUND,
-            format!("Explain failed due to unknown command: {name}"),
+            codes::ILLEGAL_OPERATION,
+            format!("Cannot explain cmd: {name}"),
         )),
     }
 }

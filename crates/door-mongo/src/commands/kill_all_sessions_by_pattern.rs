@@ -66,7 +66,7 @@ fn any_session(lsid: &Value, own: [u8; 32]) -> Result<SessionId, Fault> {
         Value::Undefined => own,
         uid => whose(uid)?,
     };
-    lsid::read(lsid, user)
+    lsid::read(lsid, lsid::Owner::only(user))
 }
 
 fn whose(uid: &Value) -> Result<[u8; 32], Fault> {

@@ -65,6 +65,14 @@ pub(crate) fn check(namespace: &Namespace, asked: &Object) -> Result<()> {
     options::read(namespace, asked).map(drop)
 }
 
+/// Whether a stream with these options follows all databases.
+///
+/// # Errors
+/// When it could be opened nowhere.
+pub(crate) fn follows_everything(namespace: &Namespace, asked: &Object) -> Result<bool> {
+    Ok(options::read(namespace, asked)?.scope == Scope::Everything)
+}
+
 /// A failure after which no driver should try to resume.
 fn not_resumable(code: i32, message: &str) -> Fault {
     let label = Value::from("NonResumableChangeStreamError");

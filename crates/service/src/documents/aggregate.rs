@@ -18,13 +18,14 @@ use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
 use crate::documents::plan::{Plan, Question, plan};
 use crate::documents::pour::{merge, replace_by};
+use crate::documents::rights::check_pipeline;
 use crate::documents::search;
+use crate::documents::sources::{CurrentOp, listed_sessions};
 use crate::documents::stats::stage_stats;
 use crate::documents::views;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
 use crate::operations::Wanted;
-use crate::sessions::{SessionId, Which};
 
 /// Documents that pass the stages at once.
 const STEP_ROWS: usize = 256;
@@ -51,7 +52,8 @@ pub async fn aggregate(
     namespace: &Namespace,
     aggregate: &Aggregate,
 ) -> Result<Batch> {
-    match run(work, (namespace, namespace), aggregate).await {
+    match run(work, (namespace, namespace), aggregate, 0).await {
+        Err(fault) if fault.code() == Some(code::UNAUTHORIZED) => Err(fault),
         // What cannot be read as a collection may be a view.
         Err(fault) => match views::resolved(work, namespace).await? {
             Some(resolved) => views::aggregate(work, namespace, &resolved, aggregate).await,
@@ -61,18 +63,20 @@ pub async fn aggregate(
     }
 }
 
-/// Runs a pipeline over a collection that clients may know by the name of a view.
+/// Runs a pipeline over a collection that clients may know by the name of a view, which the first stages belong to.
 pub(crate) async fn run(
     work: &mut Work,
     (shown, namespace): (&Namespace, &Namespace),
     aggregate: &Aggregate,
+    of_view: usize,
 ) -> Result<Batch> {
     let mut language = aggregate.terms.language(work, namespace).await?;
     language.options.texts = texts(work, namespace, &aggregate.pipeline).await?;
     let stages = crate::changes::split::take(&aggregate.pipeline)?;
     let splits = stages.is_some();
     let stages = stages.unwrap_or(&aggregate.pipeline);
-    let mut pipeline = Pipeline::parse(stages, &language.options)?;
+    let mut pipeline = Pipeline::parse_behind(stages, of_view, &language.options)?;
+    check_pipeline(work, shown, &pipeline)?;
     find_places(work, namespace, &mut pipeline).await?;
     if work.in_transaction() {
         allowed(&pipeline)?;
@@ -217,33 +221,6 @@ fn mentions_text(value: &Value) -> bool {
     }
 }
 
-/// Whose sessions are listed: those of who asks, of everybody, or of some users.
-fn listed(work: &Work, options: &Object) -> Result<Which> {
-    let wrong = |message: &str| Err(Fault::new(code::FAILED_TO_PARSE, message));
-    let mut which = match work.owner() {
-        Some((session, _)) => Which::Users(vec![session.user]),
-        None => Which::All,
-    };
-    for (name, value) in options.iter() {
-        match (name.as_str(), value) {
-            ("allUsers", Value::Bool(true)) if options.len() == 1 => which = Which::All,
-            ("allUsers", Value::Bool(false)) => {}
-            ("users", Value::Array(users)) if options.len() == 1 => {
-                let digest = |user: &Value| {
-                    let text = |name: &str| user.get(name).as_str().map(str::to_owned);
-                    Some(SessionId::user(&text("user")?, &text("db")?))
-                };
-                let Some(users) = users.iter().map(digest).collect() else {
-                    return wrong("users of $listSessions are documents with 'user' and 'db'");
-                };
-                which = Which::Users(users);
-            }
-            _ => return wrong("$listSessions takes either allUsers or users"),
-        }
-    }
-    Ok(which)
-}
-
 /// Refuses stages that cannot be part of a transaction.
 fn allowed(pipeline: &Pipeline) -> Result<()> {
     let refused = |text: String| Err(Fault::new(code::NOT_SUPPORTED_IN_TRANSACTION, text));
@@ -288,8 +265,9 @@ pub(crate) async fn start(
             (Source::Ids(Vec::new()), all)
         }
         Some(Own::ListSessions { options, .. }) => {
-            let which = listed(look.work, options)?;
-            let all = crate::sessions::list_sessions(&look.work.ctx, &which);
+            let session = look.work.owner().map(|(session, _)| session);
+            let listed = listed_sessions(&look.work.ctx, session.as_ref(), options)?;
+            let all = crate::sessions::list_sessions(&look.work.ctx, &listed.which);
             (Source::Ids(Vec::new()), all)
         }
         Some(Own::CurrentOp(options)) => {
@@ -379,35 +357,7 @@ pub(crate) async fn leading(
 
 /// What is under way.
 fn current_operations(work: &Work, options: &Object) -> Result<Vec<Object>> {
-    let mut all_users = false;
-    let mut idle = false;
-    for (name, value) in options {
-        let truth = |value: &Value| {
-            value.as_bool().ok_or_else(|| {
-                Fault::new(
-                    code::FAILED_TO_PARSE,
-                    format!(
-                        "The '{name}' parameter of the $currentOp stage must be a boolean value"
-                    ),
-                )
-            })
-        };
-        match name.as_str() {
-            "allUsers" => all_users = truth(value)?,
-            "idleConnections" => idle = truth(value)?,
-            // Cursors and sessions without a command are listed elsewhere; nothing is cut short, and there are no shards.
-            "idleCursors" | "idleSessions" | "localOps" | "truncateOps" | "targetAllNodes"
-            | "backtrace" => {
-                truth(value)?;
-            }
-            _ => {
-                return Err(Fault::new(
-                    code::FAILED_TO_PARSE,
-                    format!("Unrecognized option '{name}' in $currentOp stage."),
-                ));
-            }
-        }
-    }
+    let CurrentOp { all_users, idle } = CurrentOp::read(options)?;
     let service = work.ctx.service();
     let owner = work.ctx.login.as_deref().filter(|_| !all_users);
     let now = format_iso(service.clock().now());

@@ -79,6 +79,12 @@ impl Access {
         &self.privileges
     }
 
+    /// What they allow, to be kept by a request.
+    #[must_use]
+    pub fn shared_privileges(&self) -> Arc<Privileges> {
+        Arc::clone(&self.privileges)
+    }
+
     /// Who asks, for verbs that know only who may write: somebody whose roles all read may not.
     #[must_use]
     pub const fn who(&self) -> Who {

@@ -1,5 +1,7 @@
 //! Which actions may be done to which resources.
 
+use std::fmt;
+
 use lapsedb_value::{Object, Value};
 
 use crate::logins::action::{Action, Actions};
@@ -35,6 +37,17 @@ pub enum Target {
     Database(String),
     /// A collection of a database.
     Collection(String, String),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Cluster => f.write_str("the cluster"),
+            Target::Database(name) if name.is_empty() => f.write_str("every database"),
+            Target::Database(name) => write!(f, "the database {name}"),
+            Target::Collection(database, name) => write!(f, "{database}.{name}"),
+        }
+    }
 }
 
 impl Resource {

@@ -12,7 +12,7 @@ impl Rights<'_> {
     pub(super) fn roles(&self, action: Action) -> bool {
         let roles = self.asked.body.get("roles").and_then(Value::as_array);
         roles.unwrap_or_default().iter().all(|role| {
-            let database = role.get("db").as_str().unwrap_or(self.asked.database);
+            let database = role.get("db").as_str().unwrap_or(&self.asked.database);
             self.all(&[action], &Target::Database(database.to_owned()))
         })
     }
@@ -45,12 +45,12 @@ impl Rights<'_> {
             Value::Object(_) => {
                 let (user, database) = (value.get("user").as_str(), value.get("db").as_str());
                 let own = user == Some(&login.user) && database == Some(&login.database);
-                let database = database.unwrap_or(self.asked.database).to_owned();
+                let database = database.unwrap_or(&self.asked.database).to_owned();
                 own || self.all(&[Action::ViewUser], &Target::Database(database))
             }
             _ => self.database(&[Action::ViewUser]),
         };
-        match self.asked.body.get(self.asked.name) {
+        match self.asked.body.get(&self.asked.name) {
             Some(Value::Array(several)) => several.iter().all(one),
             Some(value) => one(value),
             None => true,
@@ -61,12 +61,12 @@ impl Rights<'_> {
         let own = login.roles();
         let one = |value: &Value| {
             let (role, database) = match value {
-                Value::String(role) => (Some(role.as_str()), self.asked.database),
+                Value::String(role) => (Some(role.as_str()), self.asked.database.as_str()),
                 Value::Object(_) => (
                     value.get("role").as_str(),
-                    value.get("db").as_str().unwrap_or(self.asked.database),
+                    value.get("db").as_str().unwrap_or(&self.asked.database),
                 ),
-                _ => (None, self.asked.database),
+                _ => (None, self.asked.database.as_str()),
             };
             let has = |role: &str| {
                 own.iter()
@@ -75,7 +75,7 @@ impl Rights<'_> {
             role.is_some_and(has)
                 || self.all(&[Action::ViewRole], &Target::Database(database.to_owned()))
         };
-        match self.asked.body.get(self.asked.name) {
+        match self.asked.body.get(&self.asked.name) {
             Some(Value::Array(several)) => several.iter().all(one),
             Some(value) => one(value),
             None => true,

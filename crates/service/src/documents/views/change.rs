@@ -32,6 +32,7 @@ pub async fn change_view(
         };
         let collation = found.definition.get("collation").and_then(Value::as_object);
         let new = definition(
+            ctx,
             namespace,
             new_on.unwrap_or_else(|| on(&found)),
             new_pipeline.unwrap_or_else(|| pipeline_of(&found)).to_vec(),

@@ -2,7 +2,7 @@
 
 use lapsedb_mql::collation::Collation;
 use lapsedb_mql::filter::Options;
-use lapsedb_mql::stages::Pipeline;
+use lapsedb_mql::stages::{Pipeline, Source};
 use lapsedb_store::catalog::view_body;
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::{MetaChange, View};
@@ -13,6 +13,7 @@ use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::make::database_for;
 use crate::documents::namespace::Namespace;
+use crate::documents::rights::check_view;
 use crate::documents::views::{SYSTEM_VIEWS, find_view, graph};
 
 /// Stages that no view may have, and why.
@@ -32,7 +33,7 @@ pub(crate) async fn make_view(
     collation: Option<&Object>,
 ) -> Result<()> {
     ctx.who.may_administer()?;
-    let definition = definition(namespace, on, pipeline, collation)?;
+    let definition = definition(ctx, namespace, on, pipeline, collation)?;
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
@@ -81,8 +82,10 @@ fn check_name(view: &View, namespace: &Namespace) -> Result<()> {
     Ok(())
 }
 
-/// A definition as it is kept, once everything that can be said against it by itself has been asked.
+/// A definition as it is kept, once everything that can be said against it by itself has been asked, and whether who asks may
+/// read what it shows.
 pub(super) fn definition(
+    ctx: &Ctx,
     namespace: &Namespace,
     on: &str,
     pipeline: Vec<Value>,
@@ -112,7 +115,7 @@ pub(super) fn definition(
             format!("Invalid pipeline for view {namespace} :: caused by :: {why}"),
         ));
     }
-    Pipeline::parse(&pipeline, &Options::default()).map_err(|error| {
+    let parsed = Pipeline::parse(&pipeline, &Options::default()).map_err(|error| {
         Fault::new(
             error.code,
             format!(
@@ -121,6 +124,15 @@ pub(super) fn definition(
             ),
         )
     })?;
+    if let Some(Source::CurrentOp(_) | Source::ListSessions { .. }) = parsed.source() {
+        return Err(Fault::new(
+            code::INVALID_NAMESPACE,
+            format!(
+                "Invalid pipeline for view {namespace} :: caused by :: a view shows documents of a collection, not operations or sessions"
+            ),
+        ));
+    }
+    check_view(ctx, &Namespace::pseudo(&namespace.database, on), &parsed)?;
     let mut definition = Object::with_capacity(3);
     definition.push("viewOn", on);
     definition.push("pipeline", Value::Array(pipeline));

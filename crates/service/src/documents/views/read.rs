@@ -42,7 +42,8 @@ pub(crate) async fn aggregate(
         terms: resolved.terms(&asked.terms)?,
         ..asked.clone()
     };
-    aggregate::run(work, (namespace, &resolved.base), &through).await
+    let of_view = resolved.pipeline.len();
+    aggregate::run(work, (namespace, &resolved.base), &through, of_view).await
 }
 
 /// Finds documents that a view shows.

@@ -1,0 +1,174 @@
+//! Which rights a pipeline needs. They are decided from its stages as they were parsed, which are those that run: what is
+//! checked and what is done cannot differ, however the command was spelled.
+
+use lapsedb_mql::stages::{
+    Asked, Begins, Merge, Pipeline, Source, WhenMatched, WhenNotMatched, Writes,
+};
+
+use crate::changes;
+use crate::ctx::Ctx;
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::namespace::Namespace;
+use crate::documents::sources::{CurrentOp, listed_sessions};
+use crate::documents::work::Work;
+use crate::logins::action::Action;
+use crate::logins::privilege::Target;
+
+/// The name that stands for the whole of a database where a command names no collection.
+const WHOLE_DATABASE: &str = "$cmd.aggregate";
+
+/// One right: an action on a target.
+type Right = (Action, Target);
+
+/// Refuses a pipeline over a collection or view that who asks may not run.
+///
+/// # Errors
+/// When a right is missing, or options of a stage that decide on it are wrong.
+pub(crate) fn check_pipeline(work: &Work, shown: &Namespace, pipeline: &Pipeline) -> Result<()> {
+    if work.ctx.rights.is_none() {
+        return Ok(());
+    }
+    let mut rights = Vec::new();
+    begins(&work.ctx, shown, pipeline.asked(), &mut rights)?;
+    rights.extend(reads(shown, pipeline.asked()));
+    writes(
+        shown,
+        pipeline.asked(),
+        work.bypasses_validation(),
+        &mut rights,
+    );
+    allow(&work.ctx, shown, &rights)
+}
+
+/// Refuses a view that shows what who makes it may not read.
+///
+/// # Errors
+/// When a right is missing, or options of a stage that decide on it are wrong.
+pub(crate) fn check_view(ctx: &Ctx, on: &Namespace, pipeline: &Pipeline) -> Result<()> {
+    if ctx.rights.is_none() {
+        return Ok(());
+    }
+    let mut rights = vec![(Action::Find, target_of(on))];
+    begins(ctx, on, pipeline.asked(), &mut rights)?;
+    rights.extend(reads(on, pipeline.asked()));
+    writes(on, pipeline.asked(), false, &mut rights);
+    allow(ctx, on, &rights)
+}
+
+fn allow(ctx: &Ctx, shown: &Namespace, rights: &[Right]) -> Result<()> {
+    let Some(own) = &ctx.rights else {
+        return Ok(());
+    };
+    match rights
+        .iter()
+        .find(|(action, target)| !own.allow(*action, target))
+    {
+        None => Ok(()),
+        Some((action, target)) => Err(Fault::new(
+            code::UNAUTHORIZED,
+            format!(
+                "not authorized on {} to execute command: it needs the action '{}' on {target}",
+                shown.database,
+                action.name()
+            ),
+        )),
+    }
+}
+
+/// What reading from the beginning of the pipeline needs.
+fn begins(ctx: &Ctx, shown: &Namespace, asked: &Asked, rights: &mut Vec<Right>) -> Result<()> {
+    let source = match &asked.begins {
+        Begins::Collection => {
+            rights.push((Action::Find, target_of(shown)));
+            return Ok(());
+        }
+        // They are nobody's; but a collection that is named all the same is one that is read.
+        Begins::Documents => {
+            let target = target_of(shown);
+            if matches!(target, Target::Collection(..)) {
+                rights.push((Action::Find, target));
+            }
+            return Ok(());
+        }
+        Begins::Source(source) => source,
+    };
+    match source.as_ref() {
+        Source::ChangeStream(options) => {
+            let target = match changes::follows_everything(shown, options)? {
+                // Every database there is, so who may read them all.
+                true => Target::Database(String::new()),
+                false => target_of(shown),
+            };
+            rights.push((Action::ChangeStream, target.clone()));
+            rights.push((Action::Find, target));
+        }
+        Source::CollStats(_) => rights.push((Action::CollStats, target_of(shown))),
+        Source::IndexStats => rights.push((Action::IndexStats, target_of(shown))),
+        Source::PlanCacheStats => rights.push((Action::PlanCacheRead, target_of(shown))),
+        Source::CurrentOp(options) => {
+            if CurrentOp::read(options)?.all_users {
+                rights.push((Action::Inprog, Target::Cluster));
+            }
+        }
+        Source::ListSessions { options, .. } => {
+            if !listed_sessions(ctx, None, options)?.own {
+                rights.push((Action::ListSessions, Target::Cluster));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What stages that read other collections of the database need; of a view, the view is meant and not what it reads.
+fn reads(shown: &Namespace, asked: &Asked) -> impl Iterator<Item = Right> {
+    let target = |name: &str| Target::Collection(shown.database.clone(), name.to_owned());
+    let read = move |name: &lapsedb_value::Str| (Action::Find, target(name));
+    asked.reads.iter().map(read)
+}
+
+/// What writing the outcome needs.
+fn writes(shown: &Namespace, asked: &Asked, bypass: bool, rights: &mut Vec<Right>) {
+    let (database, collection) = match &asked.writes {
+        None => return,
+        Some(Writes::Out(out)) => (&out.database, &out.collection),
+        Some(Writes::Merge(merge)) => (&merge.database, &merge.collection),
+    };
+    let database = database
+        .as_ref()
+        .map_or(shown.database.as_str(), |name| name);
+    let target = Target::Collection(database.to_owned(), collection.to_string());
+    match &asked.writes {
+        None => {}
+        Some(Writes::Out(_)) => {
+            rights.push((Action::Insert, target.clone()));
+            rights.push((Action::Remove, target.clone()));
+        }
+        Some(Writes::Merge(merge)) => {
+            rights.extend(merges(merge).map(|action| (action, target.clone())));
+        }
+    }
+    if bypass {
+        rights.push((Action::BypassDocumentValidation, target));
+    }
+}
+
+fn merges(merge: &Merge) -> impl Iterator<Item = Action> {
+    let insert = match merge.when_not_matched {
+        WhenNotMatched::Insert => true,
+        WhenNotMatched::Discard | WhenNotMatched::Fail => false,
+    };
+    let update = match &merge.when_matched {
+        WhenMatched::Replace | WhenMatched::Merge | WhenMatched::Pipeline { .. } => true,
+        WhenMatched::KeepExisting | WhenMatched::Fail => false,
+    };
+    // A merge that changes nothing still tells what is there.
+    let insert = (insert || !update).then_some(Action::Insert);
+    insert.into_iter().chain(update.then_some(Action::Update))
+}
+
+fn target_of(namespace: &Namespace) -> Target {
+    match namespace.collection.as_str() {
+        WHOLE_DATABASE => Target::Database(namespace.database.clone()),
+        name => Target::Collection(namespace.database.clone(), name.to_owned()),
+    }
+}
