@@ -23,6 +23,7 @@ use crate::lsid::Owner;
 use crate::registry::{self, Command};
 use crate::request::{self, Refused, Request};
 use crate::transactional_writes::{repeated, statements};
+use crate::unwinding::caught;
 use crate::wire::{OpMsg, OpQuery};
 use crate::{read_concern, transactions, write_concern};
 
@@ -41,6 +42,8 @@ pub(crate) struct Call<'c> {
     /// The command that an explain is about.
     pub(crate) explained: Option<Box<Request>>,
     pub(crate) generic: Generic,
+    /// A test wants it to panic.
+    panics: bool,
     /// Whether it has come to its place in its session.
     begun: AtomicBool,
 }
@@ -110,6 +113,7 @@ impl Call<'_> {
 
     /// Work that ends when its time is up, or when somebody ends this command.
     fn bounded(&self, work: Work) -> Work {
+        assert!(!self.panics, "a fail point wants this command to panic");
         let runs_out = self.door.fail_points.times_out();
         let halted = self.connection.line.halted();
         let work = work.within(self.generic.max_time);
@@ -258,7 +262,8 @@ async fn execute(
     {
         return Answered { form, ..answered };
     }
-    let answer = attempt(door, connection, request).await;
+    let panics = failure.as_ref().is_some_and(|failure| failure.panic);
+    let answer = attempt(door, connection, request, panics).await;
     if let (Some(count), Ok(Answer::Plain(reply))) = (writes, &answer) {
         connection.closing |= points.writes.after(count.saturating_sub(repeated(reply)));
     }
@@ -326,6 +331,7 @@ async fn attempt(
     door: &Arc<Door>,
     connection: &mut Connection,
     request: Request,
+    panics: bool,
 ) -> Result<Answer, Fault> {
     auth::admit(door, connection, &request).await?;
     let Request {
@@ -371,9 +377,17 @@ async fn attempt(
         body,
         explained,
         generic,
+        panics,
         begun: AtomicBool::new(false),
     };
-    let answer = (command.run)(&mut call).await;
+    let answer = match caught((command.run)(&mut call)).await {
+        Ok(answer) => answer,
+        Err(panicked) => {
+            // How far it came nobody knows, so its transaction cannot go on.
+            sessions::give_up(&call.ctx(), &call.generic.session).await;
+            Err(panicked.fault(command.name))
+        }
+    };
     if answer.is_err() && !call.begun.load(Ordering::Relaxed) && !transactions::ends(command) {
         // What is wrong in a command ends its transaction, even if it was not executed at all.
         sessions::give_up(&call.ctx(), &call.generic.session).await;

@@ -1,13 +1,20 @@
-//! Whose sessions a client may name.
+//! What a command leaves behind when it panics, and whose sessions a client may name.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::atomic::Ordering;
 
 use lapsedb_service::sessions::SessionId;
 use lapsedb_value::{Object, Value};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Peer};
 use crate::testing::{Bench, code, document};
 
+const INTERNAL_ERROR: i64 = 1;
 const UNAUTHORIZED: i64 = 13;
+const NO_SUCH_TRANSACTION: i64 = 251;
+/// Bytes of a frame as it is sent here, before its document.
+const BEFORE_DOCUMENT: usize = 21;
 
 fn binary(subtype: u8, bytes: &[u8]) -> Value {
     Value::Binary {
@@ -33,6 +40,116 @@ fn in_transaction(command: &str, database: &str, (id, number): (u8, i64), start:
     body.push("autocommit", false);
     body.push("$db", database);
     body
+}
+
+/// Makes the next command of a name panic once it is under way.
+async fn will_panic(bench: &Bench, command: &str) {
+    let point = format!(
+        r#"{{"configureFailPoint":"failCommand","mode":{{"times":1}},"data":{{"failCommands":["{command}"],"panic":true}}}}"#
+    );
+    bench.succeed(&mut bench.master(), "admin", &point).await;
+}
+
+#[tokio::test]
+async fn a_panic_is_answered_and_the_connection_goes_on() {
+    let bench = Bench::new().await;
+    let mut master = bench.master();
+    for (name, command) in [
+        ("insert", r#"{"insert":"c","documents":[{"_id":1}]}"#),
+        ("find", r#"{"find":"c"}"#),
+        (
+            "aggregate",
+            r#"{"aggregate":"c","pipeline":[],"cursor":{}}"#,
+        ),
+        (
+            "update",
+            r#"{"update":"c","updates":[{"q":{},"u":{"a":1}}]}"#,
+        ),
+        ("count", r#"{"count":"c"}"#),
+        ("create", r#"{"create":"d"}"#),
+    ] {
+        will_panic(&bench, name).await;
+        let reply = bench.ask(&mut master, "a", command).await;
+        assert_eq!(code(&reply), INTERNAL_ERROR, "{command}: {reply:?}");
+        bench.succeed(&mut master, "a", command).await;
+    }
+}
+
+#[tokio::test]
+async fn a_panic_ends_its_transaction_and_lets_go_what_it_held() {
+    let bench = Bench::new().await;
+    let mut master = bench.master();
+    let insert = r#"{"insert":"c","documents":[{"_id":1,"n":0}]}"#;
+    bench.succeed(&mut master, "a", insert).await;
+    let update = r#"{"update":"c","updates":[{"q":{"_id":1},"u":{"$set":{"n":1}}}]}"#;
+    let first = in_transaction(update, "a", (1, 1), true);
+    assert_eq!(code(&bench.ask_raw(&mut master, first).await), 0);
+    will_panic(&bench, "find").await;
+    let find = in_transaction(r#"{"find":"c"}"#, "a", (1, 1), false);
+    let reply = bench.ask_raw(&mut master, find.clone()).await;
+    assert_eq!(code(&reply), INTERNAL_ERROR, "{reply:?}");
+    // The session answers at once, and its transaction is over.
+    let reply = bench.ask_raw(&mut master, find).await;
+    assert_eq!(code(&reply), NO_SUCH_TRANSACTION, "{reply:?}");
+    // What it was about to change is free, and unchanged.
+    let next = in_transaction(update, "a", (2, 1), true);
+    assert_eq!(code(&bench.ask_raw(&mut master, next).await), 0);
+    let commit = in_transaction(r#"{"commitTransaction":1}"#, "admin", (2, 1), false);
+    assert_eq!(code(&bench.ask_raw(&mut master, commit).await), 0);
+    // A retryable write holds its session too.
+    will_panic(&bench, "update").await;
+    let mut write = document(update);
+    write.push("lsid", session(3));
+    write.push("txnNumber", Value::Int64(1));
+    write.push("$db", "a");
+    let reply = bench.ask_raw(&mut master, write.clone()).await;
+    assert_eq!(code(&reply), INTERNAL_ERROR, "{reply:?}");
+    assert_eq!(code(&bench.ask_raw(&mut master, write).await), 0);
+}
+
+/// Sends a command over a stream, and reads its reply.
+async fn over(stream: &mut DuplexStream, command: &str) -> Object {
+    let mut body = document(command);
+    body.push("$db", "admin");
+    let mut bytes = Vec::new();
+    lapsedb_value::bson::write_document(&body, &mut bytes);
+    let length = u32::try_from(BEFORE_DOCUMENT + bytes.len()).unwrap();
+    let mut frame = Vec::new();
+    for word in [length, 1, 0, 2013, 0] {
+        frame.extend_from_slice(&word.to_le_bytes());
+    }
+    frame.push(0);
+    frame.extend_from_slice(&bytes);
+    stream.write_all(&frame).await.unwrap();
+    let length = stream.read_u32_le().await.unwrap() as usize;
+    let mut reply = vec![0; length - 4];
+    stream.read_exact(&mut reply).await.unwrap();
+    lapsedb_value::bson::read_document(&reply[BEFORE_DOCUMENT - 4..]).unwrap()
+}
+
+#[tokio::test]
+async fn a_connection_whose_command_panicked_is_neither_lost_nor_left_in_the_lists() {
+    let bench = Bench::open_to_all().await;
+    let door = &bench.door;
+    let operations = &door.service.documents_state().operations;
+    let (mut client, server) = tokio::io::duplex(64 * 1024);
+    let peer = Peer {
+        client: ([127, 0, 0, 1], 1).into(),
+        server: ([127, 0, 0, 1], 2).into(),
+        tls: false,
+    };
+    let talk = async {
+        will_panic(&bench, "listDatabases").await;
+        let reply = over(&mut client, r#"{"listDatabases":1}"#).await;
+        assert_eq!(code(&reply), INTERNAL_ERROR, "{reply:?}");
+        assert_eq!(operations.running(), 0);
+        let reply = over(&mut client, r#"{"listDatabases":1}"#).await;
+        assert_eq!(code(&reply), 0, "{reply:?}");
+        assert_eq!(door.connections.open.load(Ordering::Relaxed), 1);
+        drop(client);
+    };
+    tokio::join!(talk, door.serve(server, peer, std::future::pending()));
+    assert_eq!(door.connections.open.load(Ordering::Relaxed), 0);
 }
 
 /// Asserts that sessions of somebody cannot be named on a connection.

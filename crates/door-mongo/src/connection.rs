@@ -17,6 +17,7 @@ use crate::auth::{Login, Session};
 use crate::call::{self, Answered};
 use crate::door::{Counted, Door};
 use crate::noted::Noted;
+use crate::unwinding::caught;
 use crate::wire::{self, HEADER_BYTES, Header, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg};
 
 /// Bytes of a message before its sender has logged in, where that is asked.
@@ -58,6 +59,28 @@ pub(crate) struct Connection {
     pub(crate) closing: bool,
     /// Where others see what it does.
     pub(crate) line: Arc<Line>,
+}
+
+/// A connection that is counted and listed, until this is dropped, however the connection ends.
+struct Open<'d> {
+    door: &'d Door,
+    line: Arc<Line>,
+}
+
+impl<'d> Open<'d> {
+    fn new(door: &'d Door, line: &Arc<Line>) -> Open<'d> {
+        door.connections.open.fetch_add(1, Ordering::Relaxed);
+        let line = Arc::clone(line);
+        Open { door, line }
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let operations = &self.door.service.documents_state().operations;
+        operations.close(&self.line);
+        self.door.connections.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What a message may be, and how long it may take.
@@ -122,7 +145,6 @@ impl Door {
         stop: impl Future<Output = ()>,
     ) {
         let number = self.connections.made.fetch_add(1, Ordering::Relaxed) + 1;
-        self.connections.open.fetch_add(1, Ordering::Relaxed);
         let number = i32::try_from(number & 0x7FFF_FFFF).unwrap_or(i32::MAX);
         let operations = &self.service.documents_state().operations;
         let mut connection = Connection {
@@ -134,6 +156,7 @@ impl Door {
             closing: false,
             line: operations.open(number, peer.client.to_string()),
         };
+        let _open = Open::new(self, &connection.line);
         let mut stop = std::pin::pin!(stop);
         let mut inbox = BytesMut::new();
         // A message to be executed again, unasked: the next batch of a cursor.
@@ -171,8 +194,6 @@ impl Door {
             }
         }
         let _ = stream.shutdown().await;
-        operations.close(&connection.line);
-        self.connections.open.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Answers a message; says what is to be executed again, if its client takes several answers and there is more.
@@ -188,10 +209,20 @@ impl Door {
             Message::Msg(msg) => (!msg.more_to_come, fetches_all(msg).then(|| msg.clone())),
             Message::Query(_) => (true, None),
         };
-        let answered = match incoming.message {
-            Message::Msg(msg) => call::run(self, connection, msg).await,
-            Message::Query(query) => call::run_old(self, connection, query).await,
+        let (ran, form) = match incoming.message {
+            Message::Msg(msg) => {
+                let ran = caught(call::run(self, connection, msg)).await;
+                (ran, call::Form::Msg)
+            }
+            Message::Query(query) => {
+                let ran = caught(call::run_old(self, connection, query)).await;
+                (ran, call::Form::Old { failed: false })
+            }
         };
+        let answered = ran.unwrap_or_else(|panicked| {
+            let fault = panicked.fault("other");
+            call::failed(self, "other", &fault, form)
+        });
         let Answered {
             command,
             code,

@@ -47,6 +47,8 @@ pub(crate) struct Failure {
     /// It is refused with this code, and these labels if any are given.
     pub(crate) code: Option<i32>,
     pub(crate) labels: Option<Vec<Value>>,
+    /// It panics once it is under way.
+    pub(crate) panic: bool,
     /// It is executed, and says this of its write concern.
     pub(crate) write_concern: Option<Object>,
 }
@@ -162,6 +164,7 @@ fn failure(data: &Object) -> Failure {
     Failure {
         of_cursor: false,
         close: truth("closeConnection"),
+        panic: truth("panic"),
         block: block.map(Duration::from_millis),
         code: data
             .get("errorCode")

@@ -26,6 +26,7 @@ mod testing;
 mod transactional_writes;
 mod transactions;
 mod types;
+mod unwinding;
 pub mod wire;
 mod write_concern;
 
