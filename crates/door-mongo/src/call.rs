@@ -111,9 +111,14 @@ impl Call<'_> {
         Ok(self.bounded(work?))
     }
 
+    /// Panics, if a test wants it.
+    pub(crate) fn panic_point(&self) {
+        assert!(!self.panics, "a fail point wants this command to panic");
+    }
+
     /// Work that ends when its time is up, or when somebody ends this command.
     fn bounded(&self, work: Work) -> Work {
-        assert!(!self.panics, "a fail point wants this command to panic");
+        self.panic_point();
         let runs_out = self.door.fail_points.times_out();
         let halted = self.connection.line.halted();
         let work = work.within(self.generic.max_time);
@@ -380,18 +385,7 @@ async fn attempt(
         panics,
         begun: AtomicBool::new(false),
     };
-    let answer = match caught((command.run)(&mut call)).await {
-        Ok(answer) => answer,
-        Err(panicked) => {
-            // How far it came nobody knows, so its transaction cannot go on.
-            sessions::give_up(&call.ctx(), &call.generic.session).await;
-            Err(panicked.fault(command.name))
-        }
-    };
-    if answer.is_err() && !call.begun.load(Ordering::Relaxed) && !transactions::ends(command) {
-        // What is wrong in a command ends its transaction, even if it was not executed at all.
-        sessions::give_up(&call.ctx(), &call.generic.session).await;
-    }
+    let answer = executed(&mut call).await;
     let concern = call.generic.write_concern.as_ref();
     match concern.filter(|_| concerned).and_then(write_concern::error) {
         Some(concern) => match answer {
@@ -400,6 +394,27 @@ async fn attempt(
         },
         None => answer,
     }
+}
+
+/// Executes a command; what is wrong with it, or a panic, ends its transaction.
+async fn executed(call: &mut Call<'_>) -> Result<Answer, Fault> {
+    let answer = match caught((call.command.run)(call)).await {
+        Ok(answer) => answer,
+        Err(panicked) => {
+            // How far it came nobody knows, so its transaction cannot go on.
+            let (ctx, session) = (call.ctx(), &call.generic.session);
+            match transactions::ends(call.command) {
+                true => sessions::lose_track(&ctx, session).await,
+                false => sessions::give_up(&ctx, session).await,
+            }
+            Err(panicked.fault(call.command.name))
+        }
+    };
+    if answer.is_err() && !call.begun.load(Ordering::Relaxed) && !transactions::ends(call.command) {
+        // What is wrong in a command ends its transaction, even if it was not executed at all.
+        sessions::give_up(&call.ctx(), &call.generic.session).await;
+    }
+    answer
 }
 
 /// The answer to a command that failed.

@@ -107,6 +107,29 @@ async fn a_panic_ends_its_transaction_and_lets_go_what_it_held() {
     assert_eq!(code(&bench.ask_raw(&mut master, write).await), 0);
 }
 
+#[tokio::test]
+async fn a_commit_that_panicked_is_told_as_it_happened_when_it_is_sent_again() {
+    let bench = Bench::new().await;
+    let mut master = bench.master();
+    let insert = |id: u8| format!(r#"{{"insert":"c","documents":[{{"_id":{id}}}]}}"#);
+    bench.succeed(&mut master, "a", &insert(0)).await;
+    let first = in_transaction(&insert(1), "a", (1, 1), true);
+    assert_eq!(code(&bench.ask_raw(&mut master, first).await), 0);
+    will_panic(&bench, "commitTransaction").await;
+    let commit = in_transaction(r#"{"commitTransaction":1}"#, "admin", (1, 1), false);
+    let reply = bench.ask_raw(&mut master, commit.clone()).await;
+    assert_eq!(code(&reply), INTERNAL_ERROR, "{reply:?}");
+    let labels = format!("{:?}", reply.get("errorLabels"));
+    assert!(
+        labels.contains("UnknownTransactionCommitResult"),
+        "{labels}"
+    );
+    let again = bench.ask_raw(&mut master, commit).await;
+    assert_eq!(code(&again), 0, "{again:?}");
+    let counted = bench.succeed(&mut master, "a", r#"{"count":"c"}"#).await;
+    assert_eq!(counted.get("n").and_then(Value::as_i64), Some(2));
+}
+
 /// Sends a command over a stream, and reads its reply.
 async fn over(stream: &mut DuplexStream, command: &str) -> Object {
     let mut body = document(command);

@@ -209,20 +209,7 @@ impl Door {
             Message::Msg(msg) => (!msg.more_to_come, fetches_all(msg).then(|| msg.clone())),
             Message::Query(_) => (true, None),
         };
-        let (ran, form) = match incoming.message {
-            Message::Msg(msg) => {
-                let ran = caught(call::run(self, connection, msg)).await;
-                (ran, call::Form::Msg)
-            }
-            Message::Query(query) => {
-                let ran = caught(call::run_old(self, connection, query)).await;
-                (ran, call::Form::Old { failed: false })
-            }
-        };
-        let answered = ran.unwrap_or_else(|panicked| {
-            let fault = panicked.fault("other");
-            call::failed(self, "other", &fault, form)
-        });
+        let answered = self.run(connection, incoming.message).await;
         let Answered {
             command,
             code,
@@ -268,6 +255,24 @@ impl Door {
                 message: Message::Msg(msg),
             })
         }))
+    }
+
+    /// Runs the command of a message. A panic that nobody has caught before is answered too.
+    async fn run(self: &Arc<Self>, connection: &mut Connection, message: Message) -> Answered {
+        let (ran, form) = match message {
+            Message::Msg(msg) => {
+                let ran = caught(call::run(self, connection, msg)).await;
+                (ran, call::Form::Msg)
+            }
+            Message::Query(query) => {
+                let ran = caught(call::run_old(self, connection, query)).await;
+                (ran, call::Form::Old { failed: false })
+            }
+        };
+        ran.unwrap_or_else(|panicked| {
+            let fault = panicked.fault("other");
+            call::failed(self, "other", &fault, form)
+        })
     }
 
     /// Answers a frame that held more than is allowed.

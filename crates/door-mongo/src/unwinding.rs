@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 
 use lapsedb_service::documents::Fault;
+use lapsedb_value::{Object, Value};
 
 use crate::codes;
 
@@ -19,10 +20,14 @@ impl Panicked {
     /// Logs it, and says what the client is answered: nothing of the inside.
     pub(crate) fn fault(&self, command: &str) -> Fault {
         tracing::error!(command, panic = self.message, "a command panicked");
-        Fault::new(
-            codes::INTERNAL_ERROR,
-            "the command failed by an error in the server, which has logged it",
-        )
+        let mut info = Object::new();
+        if command == "commitTransaction" {
+            // Sent again, it is answered by what the store knows.
+            let label = Value::from("UnknownTransactionCommitResult");
+            info.push("errorLabels", Value::Array(vec![label]));
+        }
+        let message = "the command failed by an error in the server, which has logged it";
+        Fault::with(codes::INTERNAL_ERROR, message, info)
     }
 }
 

@@ -18,5 +18,6 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         return Err(Fault::new(codes::UNAUTHORIZED, message));
     }
     sessions::commit(&call.ctx(), &call.generic.session).await?;
+    call.panic_point();
     Ok(Answer::ok())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lapsedb_record::Clock;
 use lapsedb_store::Listener;
 
-use crate::cursors::{Batch, Cursor, Feed, Room};
+use crate::cursors::{Batch, Cursor, Cursors, Feed, Room};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::find_collection;
 use crate::documents::{Look, Namespace, Work};
@@ -28,6 +28,17 @@ pub struct GetMore {
     pub batch_size: Option<usize>,
 }
 
+/// Closes a cursor whose batch panics: what was read for it is lost, so it must not go on as if nothing was missing.
+pub(super) struct CloseOnPanic<'c>(pub(super) &'c Cursors, pub(super) i64);
+
+impl Drop for CloseOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.remove(self.1);
+        }
+    }
+}
+
 /// The next batch, in a view of its own time.
 ///
 /// # Errors
@@ -37,12 +48,10 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     let cursors = &ctx.service().documents_state().cursors;
     let found = cursors.find(more.cursor)?;
     let Ok(mut cursor) = found.try_lock() else {
-        return Err(Fault::new(
-            CURSOR_IN_USE,
-            format!("cursor id {} is already in use", more.cursor),
-        ));
+        return Err(in_use(more.cursor));
     };
     check(work, &cursor, namespace, more)?;
+    let _guard = CloseOnPanic(cursors, more.cursor);
     if let Feed::Changes(_) = &cursor.feed {
         // Its time is for waiting, and begins when it is ready to wait: what comes before cannot use it up.
         work.without_deadline();
@@ -124,6 +133,11 @@ async fn changes(work: &Work, cursor: &mut Cursor, more: &GetMore) -> Result<Bat
 }
 
 /// Hears of what is committed to a collection.
+fn in_use(cursor: i64) -> Fault {
+    let message = format!("cursor id {cursor} is already in use");
+    Fault::new(CURSOR_IN_USE, message)
+}
+
 async fn listen(work: &Work, namespace: &Namespace) -> Result<Option<Listener>> {
     let view = work.ctx.view().await?;
     let store = work.ctx.service().store();

@@ -53,3 +53,19 @@ fn so_many_cursors_and_no_more() {
     assert!(cursors.remove(first) && !cursors.remove(first));
     assert!(cursors.keep(cursor(false)).is_ok());
 }
+
+#[test]
+fn a_cursor_whose_batch_panics_is_closed() {
+    let cursors = Cursors::default();
+    let id = cursors.keep(cursor(false)).unwrap();
+    let guard = || get_more::CloseOnPanic(&cursors, id);
+    drop(guard());
+    assert!(cursors.find(id).is_ok());
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _guard = guard();
+        panic!("on purpose");
+    }));
+    assert!(panicked.is_err());
+    let closed = cursors.find(id).err().unwrap();
+    assert_eq!(closed.code(), Some(code::CURSOR_NOT_FOUND));
+}

@@ -44,3 +44,21 @@ pub async fn give_up(ctx: &Ctx, asked: &Asked) {
         transaction.abort();
     }
 }
+
+/// A command that was to end a transaction has broken off, and nobody knows whether the transaction was committed. The store
+/// does: it is asked by who comes next, as after a restart.
+pub async fn lose_track(ctx: &Ctx, asked: &Asked) {
+    let (Some(id), Some(number)) = (&asked.session, asked.number) else {
+        return;
+    };
+    let now = ctx.service().clock().now();
+    let sessions = &ctx.service().documents_state().sessions;
+    let Ok(session) = sessions.session(id, now) else {
+        return;
+    };
+    let mut session = session.lock_owned().await;
+    if session.number == number {
+        session.transaction = None;
+        session.recalled = false;
+    }
+}

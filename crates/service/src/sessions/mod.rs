@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use crate::documents::fault::{Fault, Result, code};
 
-pub use abort::{abort, give_up};
+pub use abort::{abort, give_up, lose_track};
 pub use begin::{Asked, ReadAt, begin};
 pub use commit::commit;
 pub use kill::{Which, end_sessions, kill_sessions, list_sessions, refresh_sessions};
