@@ -112,10 +112,7 @@ impl Door {
             }
         };
         let charge = answer.charge;
-        let mut response = answer.finish(activity);
-        if parts.headers.contains_key(http::header::ORIGIN) {
-            routes::account::allow_origin(response.headers_mut());
-        }
+        let response = answer.finish(activity);
         Handled { response, charge }
     }
 
@@ -154,9 +151,6 @@ impl Door {
     }
 
     async fn answer(&self, parts: &Parts, body: Incoming, scheme: Scheme) -> Result<Answer> {
-        if parts.method == http::Method::OPTIONS {
-            return Ok(routes::account::preflight());
-        }
         if parts.uri.path().len() > PATH_BYTES_MAX {
             return Err(Error::bad_request(format!(
                 "The address is longer than {PATH_BYTES_MAX} bytes."

@@ -20,6 +20,7 @@ use crate::init;
 use crate::listen::{Listeners, Serving};
 use crate::metrics::Metrics;
 use crate::mongo::ServingMongo;
+use crate::origin::Origins;
 use crate::shutdown::Signals;
 use crate::tls::Identity;
 
@@ -37,6 +38,8 @@ pub struct App {
     pub service: Arc<Service>,
     /// The NoSQL door.
     pub door: Door,
+    /// Which web pages are let in.
+    pub origins: Origins,
     /// What is counted.
     pub metrics: Metrics,
     /// The certificate as PEM text, if this server speaks TLS.
@@ -84,6 +87,7 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     let app = Arc::new(App {
         door: Door::new(Arc::clone(&service), keys(&config)?),
         service: Arc::clone(&service),
+        origins: config.origins.clone(),
         metrics: Metrics::default(),
         certificate: identity.map(|identity| Bytes::from(identity.certificate)),
         stopping: AtomicBool::new(false),

@@ -1,5 +1,6 @@
 //! The whole configuration: raw text from flag, variable or file, then checked, then passed on as plain structs.
 
+mod keys;
 pub mod settings;
 #[cfg(test)]
 mod tests;
@@ -8,14 +9,9 @@ use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
+use self::keys::Keys;
 use self::settings::{Asked, Given, Layer};
-
-/// The key that the emulator's makers publish: known to everybody, so it protects nothing.
-const PUBLISHED_KEY: &str =
-    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+use crate::origin::{self, Origins};
 
 /// The shortest time for which changes are kept.
 const CHANGE_RETENTION_SECONDS_MIN: u64 = 60;
@@ -50,6 +46,8 @@ pub struct Config {
     pub master_key: Vec<u8>,
     /// The key that may only read, decoded.
     pub read_only_key: Option<Vec<u8>>,
+    /// Which web pages are let in.
+    pub origins: Origins,
     /// Time stands still until moved.
     pub virtual_clock: bool,
     /// Start with a clock far from the store's.
@@ -154,10 +152,12 @@ impl Raw {
     fn check(&self) -> Result<Config, String> {
         self.check_engine()?;
         let bind = self.bind()?;
-        let (master_key, own_key) = self.master_key(bind)?;
-        let read_only_key = self.0.get("read-only-key").map(decode_key).transpose()?;
-        if read_only_key.as_ref() == Some(&master_key) {
-            return Err("--read-only-key must differ from the master key".to_owned());
+        let keys = self.keys()?;
+        if keys.any_published() && !bind.is_loopback() {
+            return Err(format!(
+                "--bind {bind} is not a loopback address, so the published emulator key would protect nothing; \
+                 give a key of your own with --key-file or LAPSEDB_KEY"
+            ));
         }
         Ok(Config {
             data_path: self.data_path()?,
@@ -172,9 +172,10 @@ impl Raw {
                 ],
                 Protocol::Both,
             )?,
-            mongo: self.mongo(bind, own_key)?,
-            master_key,
-            read_only_key,
+            mongo: self.mongo(bind, keys.own)?,
+            origins: self.origins(&keys)?,
+            master_key: keys.master,
+            read_only_key: keys.read_only,
             virtual_clock: self.switch("virtual-clock")?,
             accept_clock: self.switch("accept-clock")?,
             relaxed: self.choice("durability", &[("sync", false), ("relaxed", true)], false)?,
@@ -233,34 +234,30 @@ impl Raw {
         })
     }
 
-    /// The master key, and whether it was given.
-    fn master_key(&self, bind: IpAddr) -> Result<(Vec<u8>, bool), String> {
-        let given = match (self.0.get("key"), self.0.get("key-file")) {
-            (Some(_), Some(_)) => {
-                return Err(
-                    "--key and --key-file cannot both be given; allowed: one of them".to_owned(),
-                );
+    fn origins(&self, keys: &Keys) -> Result<Origins, String> {
+        let loopback_only = keys.any_published();
+        let mut named = Vec::new();
+        if let Some(given) = self.0.get("cors-origin") {
+            if loopback_only {
+                return Err(format!(
+                    "{given} would let a web page use the published emulator key; give a key of your own with --key-file or \
+                     LAPSEDB_KEY"
+                ));
             }
-            (Some(key), None) => Some(decode_key(key)?),
-            (None, Some(file)) => {
-                let text = std::fs::read_to_string(&file.text)
-                    .map_err(|error| bad(file, &format!("a file that can be read ({error})")))?;
-                let key = decode(text.trim())
-                    .ok_or_else(|| bad(file, "a file that holds a key in base64"))?;
-                Some(key)
+            for text in given.text.split(',') {
+                let origin = origin::normal(text).ok_or_else(|| {
+                    bad(
+                        given,
+                        "origins such as https://app.example, without a path or a star",
+                    )
+                })?;
+                named.push(origin);
             }
-            (None, None) => None,
-        };
-        let published = decode(PUBLISHED_KEY).unwrap_or_default();
-        let own_key = given.is_some();
-        let key = given.unwrap_or_else(|| published.clone());
-        if key == published && !bind.is_loopback() {
-            return Err(format!(
-                "--bind {bind} is not a loopback address, so the published emulator key would protect nothing; \
-                 give a key of your own with --key or --key-file"
-            ));
         }
-        Ok((key, own_key))
+        Ok(Origins {
+            loopback_only,
+            named,
+        })
     }
 
     fn data_path(&self) -> Result<Option<PathBuf>, String> {
@@ -379,11 +376,3 @@ impl Raw {
 type Allowed = std::ops::RangeInclusive<u64>;
 
 const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
-
-fn decode(text: &str) -> Option<Vec<u8>> {
-    STANDARD.decode(text).ok().filter(|key| !key.is_empty())
-}
-
-fn decode_key(given: &Given) -> Result<Vec<u8>, String> {
-    decode(&given.text).ok_or_else(|| bad(given, "a key in base64"))
-}

@@ -3,11 +3,13 @@
 mod admin;
 mod boot;
 mod config;
+mod cors;
 mod health;
 mod init;
 mod listen;
 mod metrics;
 mod mongo;
+mod origin;
 mod reply;
 mod route;
 mod shutdown;

@@ -8,23 +8,48 @@ use lapsedb_record::Clock;
 use crate::boot::App;
 use crate::metrics::{Part, Verb};
 use crate::reply::{self, Reply};
-use crate::{admin, health};
+use crate::{admin, cors, health};
 
 /// Answers a request and counts it.
 pub async fn answer(app: &App, request: Request<Incoming>, scheme: Scheme) -> Reply {
     let start = Clock::monotonic();
     let verb = Verb::of(request.method(), request.uri().path(), request.headers());
-    let (reply, charge) = match verb.part() {
+    let (reply, charge) = judge(app, request, scheme, verb).await;
+    app.metrics
+        .count(verb, reply.status(), charge, start.elapsed());
+    reply
+}
+
+/// Asks first where the request comes from: what is refused here reaches no part of the server.
+async fn judge(app: &App, request: Request<Incoming>, scheme: Scheme, verb: Verb) -> (Reply, f64) {
+    if let Some(message) = app.origins.refusal(&request) {
+        return (reply::error(StatusCode::FORBIDDEN, message), 0.0);
+    }
+    let Some(origin) = app.origins.admitted(request.headers()) else {
+        return dispatch(app, request, scheme, verb).await;
+    };
+    if let Some(reply) = cors::preflight(&request, &origin) {
+        return (reply, 0.0);
+    }
+    let (mut reply, charge) = dispatch(app, request, scheme, verb).await;
+    cors::allow(reply.headers_mut(), origin);
+    (reply, charge)
+}
+
+async fn dispatch(
+    app: &App,
+    request: Request<Incoming>,
+    scheme: Scheme,
+    verb: Verb,
+) -> (Reply, f64) {
+    match verb.part() {
         Part::Nosql => {
             let handled = app.door.handle(request, scheme).await;
             (handled.response, handled.charge)
         }
         Part::Open => (open(app, request.method(), request.uri().path()).await, 0.0),
         Part::Admin => (admin::answer(app, request).await, 0.0),
-    };
-    app.metrics
-        .count(verb, reply.status(), charge, start.elapsed());
-    reply
+    }
 }
 
 /// What needs no authorisation.

@@ -1,10 +1,7 @@
 //! The account document: where clients find the endpoints they then use.
 
-use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HOST,
-};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::header::HOST;
+use http::{HeaderName, Method, StatusCode};
 use lapsedb_service::Result;
 use lapsedb_service::charge::METADATA_READ;
 use lapsedb_value::{Object, Value};
@@ -21,31 +18,6 @@ const REGION: &str = "South Central US";
 const HOST_DEFAULT: &str = "localhost:8081";
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-
-const METHODS: &str = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
-/// How long a browser may remember what it may send, in seconds.
-const PREFLIGHT_SECS: &str = "86400";
-/// Request headers that clients in browsers send. A star would not cover `authorization`.
-const ALLOWED_HEADERS: &str = "authorization, content-type, accept, cache-control, prefer, a-im, if-match, \
-    if-none-match, if-modified-since, user-agent, x-ms-activity-id, x-ms-client-id, x-ms-consistency-level, \
-    x-ms-continuation, x-ms-cosmos-allow-tentative-writes, x-ms-cosmos-batch-atomic, \
-    x-ms-cosmos-batch-continue-on-error, x-ms-cosmos-batch-ordered, x-ms-cosmos-changefeed-wire-format-version, \
-    x-ms-cosmos-correlated-activityid, x-ms-cosmos-intended-collection-rid, x-ms-cosmos-is-batch-request, \
-    x-ms-cosmos-is-query-plan-request, x-ms-cosmos-offer-autopilot-settings, \
-    x-ms-cosmos-populate-content-response-on-write, x-ms-cosmos-populateindexmetrics, \
-    x-ms-cosmos-priority-level, x-ms-cosmos-query-version, x-ms-cosmos-sdk-supportedcapabilities, \
-    x-ms-cosmos-sdk-version, x-ms-cosmos-supported-query-features, x-ms-cosmos-supported-serialization-formats, \
-    x-ms-cosmos-throughput-bucket, x-ms-date, x-ms-dedicatedgateway-max-age, x-ms-documentdb-expiry-seconds, \
-    x-ms-documentdb-is-upsert, x-ms-documentdb-isquery, x-ms-documentdb-partitionkey, \
-    x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-populatepartitionstatistics, \
-    x-ms-documentdb-populatequerymetrics, x-ms-documentdb-populatequotainfo, \
-    x-ms-documentdb-post-trigger-include, x-ms-documentdb-pre-trigger-include, \
-    x-ms-documentdb-query-enable-scan, x-ms-documentdb-query-enablecrosspartition, \
-    x-ms-documentdb-query-iscontinuationexpected, x-ms-documentdb-query-parallelizecrosspartitionquery, \
-    x-ms-documentdb-responsecontinuationtokenlimitinkb, x-ms-documentdb-script-enable-logging, x-ms-end-epk, \
-    x-ms-indexing-directive, x-ms-max-item-count, x-ms-noretry-449, x-ms-offer-throughput, x-ms-offer-type, \
-    x-ms-read-key-type, x-ms-session-token, x-ms-start-epk, x-ms-thinclient-proxy-operation-type, \
-    x-ms-thinclient-proxy-resource-type, x-ms-useragent, x-ms-version";
 
 /// Limits of queries as a native planner of some SDKs wants them: JSON inside a text.
 const QUERY_ENGINE: &str = concat!(
@@ -68,32 +40,6 @@ pub fn read(call: &Call<'_>) -> Result<Answer> {
     }
     let document = document(&endpoint(call)?);
     Ok(Answer::value(StatusCode::OK, METADATA_READ, &document))
-}
-
-/// The answer to a browser that asks what it may send: whoever holds a key may send it from any page.
-#[must_use]
-pub fn preflight() -> Answer {
-    let mut answer = Answer::empty(StatusCode::NO_CONTENT, 0.0);
-    answer.set(ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-    answer.set(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-    answer.set(ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
-    answer.set(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECS);
-    answer
-}
-
-/// Response headers that clients in browsers may look at.
-const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
-    "etag, lsn, date, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, \
-    x-ms-cosmos-min-throughput, x-ms-documentdb-collection-index-transformation-progress, \
-    x-ms-documentdb-partitionkeyrangeid, x-ms-gatewayversion, x-ms-item-count, x-ms-item-lsn, \
-    x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, \
-    x-ms-retry-after-ms, x-ms-schemaversion, x-ms-session-token, x-ms-substatus, x-ms-version",
-);
-
-/// Lets a page in a browser see an answer: who may ask is decided by the signature, not by the page's origin.
-pub fn allow_origin(headers: &mut HeaderMap) {
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
 }
 
 /// The address the client itself used, so that it does not wander off to one it cannot reach.
@@ -213,15 +159,6 @@ mod tests {
         let parsed = json::parse(text.as_bytes(), &limits).unwrap();
         assert_eq!(parsed.get("maxSqlQueryInputLength").as_i64(), Some(524_288));
         assert_eq!(parsed.as_object().unwrap().len(), 19);
-    }
-
-    #[test]
-    fn a_browser_may_send_every_header_we_name() {
-        let answer = preflight();
-        assert_eq!(answer.status, StatusCode::NO_CONTENT);
-        for name in ALLOWED_HEADERS.split(", ") {
-            assert!(HeaderName::from_bytes(name.as_bytes()).is_ok(), "{name:?}");
-        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Setting {
     pub value: Option<&'static str>,
     /// What it does, in one line.
     pub help: &'static str,
+    /// Whether its flag may be given several times. Elsewhere its values stand in one text, with commas between them.
+    pub many: bool,
 }
 
 const fn setting(name: &'static str, value: &'static str, help: &'static str) -> Setting {
@@ -22,6 +24,16 @@ const fn setting(name: &'static str, value: &'static str, help: &'static str) ->
         name,
         value: Some(value),
         help,
+        many: false,
+    }
+}
+
+const fn list(name: &'static str, value: &'static str, help: &'static str) -> Setting {
+    Setting {
+        name,
+        value: Some(value),
+        help,
+        many: true,
     }
 }
 
@@ -30,6 +42,7 @@ const fn switch(name: &'static str, help: &'static str) -> Setting {
         name,
         value: None,
         help,
+        many: false,
     }
 }
 
@@ -50,6 +63,11 @@ pub const SETTINGS: &[Setting] = &[
         "How long what change streams need is kept [default: 604800]",
     ),
     setting("config", "FILE", "TOML file with settings by these names"),
+    list(
+        "cors-origin",
+        "ORIGIN",
+        "Web pages that may use this server, such as https://app.example; needs a key of your own; may be repeated",
+    ),
     setting(
         "data-path",
         "DIR",
@@ -200,7 +218,11 @@ fn command() -> Command {
                 .require_equals(true)
                 .default_missing_value("true"),
         }
-        .action(ArgAction::Set)
+        .action(if setting.many {
+            ArgAction::Append
+        } else {
+            ArgAction::Set
+        })
     });
     Command::new("lapsedb")
         .version(env!("CARGO_PKG_VERSION"))
@@ -223,7 +245,11 @@ pub fn from_flags(args: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
         return Err(format!("unknown command '{word}'; allowed: serve"));
     }
     let layer = SETTINGS.iter().filter_map(|setting| {
-        let text = matches.get_one::<String>(setting.name)?.clone();
+        let values: Vec<&str> = matches
+            .get_many::<String>(setting.name)?
+            .map(String::as_str)
+            .collect();
+        let text = values.join(",");
         Some((
             setting.name,
             Given {
@@ -303,6 +329,12 @@ pub fn from_file(file: &str, text: &str) -> Result<Layer, String> {
             ));
         };
         let text = match value {
+            toml::Value::Array(values) if setting.many => {
+                let texts: Option<Vec<&str>> = values.iter().map(toml::Value::as_str).collect();
+                let texts =
+                    texts.ok_or_else(|| format!("{key} in {file} must be strings in a list"))?;
+                texts.join(",")
+            }
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
             toml::Value::Boolean(truth) => truth.to_string(),

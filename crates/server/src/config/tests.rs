@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::keys::PUBLISHED_KEY;
 use super::*;
 
 const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQ=";
@@ -300,5 +301,49 @@ fn help_and_version_are_printed() {
             Ok(Command::Print(text)) => assert!(text.contains(says), "{text}"),
             other => panic!("{other:?}"),
         }
+    }
+}
+
+#[test]
+fn web_pages_are_named_with_a_key_of_ones_own() {
+    let from_flags = config(
+        &format!(
+            "--key {KEY} --cors-origin https://App.example --cors-origin http://localhost:3000/"
+        ),
+        &[],
+    );
+    let named = ["https://app.example", "http://localhost:3000"];
+    assert_eq!(from_flags.origins.named, named);
+    assert!(!from_flags.origins.loopback_only);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("lapsedb.toml");
+    let text = format!(
+        "key = \"{KEY}\"\ncors-origin = [\"{}\", \"{}\"]\n",
+        named[0], named[1]
+    );
+    std::fs::write(&file, text).unwrap();
+    let from_file = config(&format!("--config {}", file.display()), &[]);
+    assert_eq!(from_file.origins.named, named);
+    let variables = [
+        ("LAPSEDB_KEY", KEY),
+        ("LAPSEDB_CORS_ORIGIN", "https://a, https://b"),
+    ];
+    assert_eq!(
+        config("", &variables).origins.named,
+        ["https://a", "https://b"]
+    );
+
+    for flags in [
+        "",
+        &format!("--key {PUBLISHED_KEY}"),
+        &format!("--key {KEY} --read-only-key {PUBLISHED_KEY}"),
+    ] {
+        assert!(config(flags, &[]).origins.loopback_only, "{flags}");
+        let refusal = refusal(&format!("{flags} --cors-origin https://a"), &[]);
+        assert!(refusal.contains("a key of your own"), "{refusal}");
+    }
+    for origin in ["*", "https://*.example", "a.example", "https://a/path"] {
+        let refusal = refusal(&format!("--key {KEY} --cors-origin {origin}"), &[]);
+        assert!(refusal.contains("https://app.example"), "{refusal}");
     }
 }

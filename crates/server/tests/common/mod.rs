@@ -192,6 +192,8 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
+    /// The lines before the body.
+    pub head: String,
     pub body: String,
 }
 
@@ -206,6 +208,7 @@ impl Reply {
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Reply {
             status,
+            head: head.to_ascii_lowercase(),
             body: body.to_owned(),
         }
     }
