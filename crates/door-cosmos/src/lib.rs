@@ -3,6 +3,7 @@
 mod answer;
 pub mod auth;
 mod batch;
+mod body;
 mod call;
 mod envelope;
 mod error;
@@ -18,19 +19,21 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::{Body, Incoming};
+use http_body_util::Full;
+use hyper::body::Incoming;
 use lapsedb_service::limits::BODY_BYTES_MAX;
+use lapsedb_service::remote::Pace;
 use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who};
 
 pub use answer::Answer;
 use auth::{Caller, KeyRole, Keys, Signed};
+pub use body::{Unread, read_body};
 pub use call::Scheme;
 pub use error::status;
 
@@ -38,11 +41,6 @@ use crate::call::Call;
 
 /// Bytes of a request's head that are looked at as its path; longer ones are refused.
 const PATH_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes of a refused body that are still read, so that the client hears the answer.
-const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// How long a refused body is still read.
-const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What a caller may do with the server itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +57,7 @@ pub enum Access {
 pub struct Door {
     service: Arc<Service>,
     keys: Keys,
+    pace: Pace,
 }
 
 /// A response and what a meter wants to know of it.
@@ -67,13 +66,26 @@ pub struct Handled {
     pub response: Response<Full<Bytes>>,
     /// What it cost, in request units.
     pub charge: f64,
+    /// Whether the client has shown who it is, however the request went.
+    pub authenticated: bool,
 }
 
 impl Door {
     /// A door to a service, for those who hold one of the keys.
     #[must_use]
-    pub const fn new(service: Arc<Service>, keys: Keys) -> Door {
-        Door { service, keys }
+    pub fn new(service: Arc<Service>, keys: Keys) -> Door {
+        Door {
+            service,
+            keys,
+            pace: Pace::default(),
+        }
+    }
+
+    /// The same door, with another least rate for bodies.
+    #[must_use]
+    pub const fn with_pace(mut self, pace: Pace) -> Door {
+        self.pace = pace;
+        self
     }
 
     /// Answers a request. Never fails: what goes wrong is an answer too.
@@ -82,7 +94,8 @@ impl Door {
         name_host(&mut parts);
         let activity = activity_id(&parts);
         // A defect in one request must not take the connection, let alone the server, with it.
-        let outcome = catch(pin!(self.answer(&parts, body, scheme))).await;
+        let authenticated = AtomicBool::new(false);
+        let outcome = catch(pin!(self.answer(&parts, body, scheme, &authenticated))).await;
         let answer = match outcome {
             Some(Ok(answer)) => answer,
             Some(Err(error)) => {
@@ -113,7 +126,11 @@ impl Door {
         };
         let charge = answer.charge;
         let response = answer.finish(activity);
-        Handled { response, charge }
+        Handled {
+            response,
+            charge,
+            authenticated: authenticated.into_inner(),
+        }
     }
 
     /// Judges a caller of the server's own interface: the same signature, with empty resource type and link, or the key itself.
@@ -150,13 +167,20 @@ impl Door {
         }
     }
 
-    async fn answer(&self, parts: &Parts, body: Incoming, scheme: Scheme) -> Result<Answer> {
+    async fn answer(
+        &self,
+        parts: &Parts,
+        mut body: Incoming,
+        scheme: Scheme,
+        authenticated: &AtomicBool,
+    ) -> Result<Answer> {
         if parts.uri.path().len() > PATH_BYTES_MAX {
             return Err(Error::bad_request(format!(
                 "The address is longer than {PATH_BYTES_MAX} bytes."
             )));
         }
         let who = self.who(parts)?;
+        authenticated.store(true, Ordering::Relaxed);
         if headers::text(&parts.headers, &headers::VERSION)?.is_none() {
             return Err(Error::bad_request(
                 "The required header x-ms-version is missing.",
@@ -166,7 +190,9 @@ impl Door {
             method: &parts.method,
             segments: segments(parts.uri.path())?,
             headers: &parts.headers,
-            body: read_body(body).await?,
+            body: read_body(&mut body, BODY_BYTES_MAX, self.pace)
+                .await
+                .map_err(unread)?,
             scheme,
             ctx: Ctx::new(Arc::clone(&self.service), who),
         };
@@ -240,42 +266,15 @@ fn new_activity() -> String {
         .to_string()
 }
 
-/// The body, no longer than allowed. What is longer is refused without being kept, but read to its end: a client that
-/// is still sending when the connection closes sees a broken pipe, not the answer.
-async fn read_body(mut body: Incoming) -> Result<Bytes> {
-    if body.is_end_stream() {
-        return Ok(Bytes::new());
-    }
-    if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
-        drain(&mut body).await;
-        return Err(lapsedb_service::items::body::too_large());
-    }
-    let collected = Limited::new(&mut body, BODY_BYTES_MAX).collect().await;
-    match collected {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            drain(&mut body).await;
-            Err(lapsedb_service::items::body::too_large())
+/// What is answered to a request without its body.
+fn unread(why: Unread) -> Error {
+    match why {
+        Unread::TooLong => lapsedb_service::items::body::too_large(),
+        Unread::TooSlow => Error::new(Kind::TimedOut, Unread::SLOW),
+        Unread::Broken(error) => {
+            Error::bad_request(format!("The request's body cannot be read: {error}"))
         }
-        Err(error) => Err(Error::bad_request(format!(
-            "The request's body cannot be read: {error}"
-        ))),
     }
-}
-
-/// Reads what is left of a refused body and forgets it, as far as is reasonable.
-async fn drain(body: &mut Incoming) {
-    let rest = async {
-        let mut left = DRAIN_BYTES_MAX;
-        while let Some(Ok(frame)) = body.frame().await {
-            let len = frame.data_ref().map_or(0, Bytes::len);
-            match left.checked_sub(len) {
-                Some(less) => left = less,
-                None => break,
-            }
-        }
-    };
-    let _ = tokio::time::timeout(DRAIN_TIME_MAX, rest).await;
 }
 
 /// A path's segments, each percent-decoded by itself; empty ones are dropped.

@@ -4,14 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Buf, BytesMut};
 use lapsedb_service::Clock;
 use lapsedb_service::documents::Fault;
 use lapsedb_service::operations::Line;
+use lapsedb_service::remote::Pace;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use crate::auth::{Login, Session};
 use crate::call::{self, Answered};
@@ -22,12 +23,11 @@ use crate::wire::{self, HEADER_BYTES, Header, Incoming, MESSAGE_BYTES_MAX, Messa
 
 /// Bytes of a message before its sender has logged in, where that is asked.
 const MESSAGE_BYTES_MAX_BEFORE_LOGIN: usize = 16 * 1024;
-/// How long a message may take from its first byte to its last before its sender has logged in, where that is asked.
-const MESSAGE_SECONDS_MAX_BEFORE_LOGIN: u64 = 10;
-/// How long a message may take from its first byte to its last.
-const MESSAGE_SECONDS_MAX: u64 = 600;
-/// How long a connection without a login may be silent, where a login is asked. Drivers greet more often than that.
-const SILENT_SECONDS_MAX_BEFORE_LOGIN: u64 = 600;
+/// How long a connection without a login may be silent, where a login is asked. Drivers that watch the server never log in, but
+/// greet every ten seconds unless they are told otherwise.
+const SILENT_SECONDS_MAX_BEFORE_LOGIN: u64 = 180;
+/// How long a client may read nothing of a reply that waits for it.
+const STALLED_SECONDS_MAX: u64 = 180;
 
 /// Room that is made for what comes: most messages fit, and come with one read.
 const INBOX_STEP_BYTES: usize = 4 * 1024;
@@ -83,28 +83,54 @@ impl Drop for Open<'_> {
     }
 }
 
+/// How patient the door is with a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// The least rate of a message, from its first byte to its last.
+    pub pace: Pace,
+    /// How long a connection without a login may be silent, where a login is asked.
+    pub silence_before_login: Duration,
+    /// How long a client may read nothing of a reply that waits for it.
+    pub stalled: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience {
+            pace: Pace::default(),
+            silence_before_login: Duration::from_secs(SILENT_SECONDS_MAX_BEFORE_LOGIN),
+            stalled: Duration::from_secs(STALLED_SECONDS_MAX),
+        }
+    }
+}
+
 /// What a message may be, and how long it may take.
 struct Limits {
     bytes: usize,
-    message: Duration,
+    pace: Pace,
     silence: Option<Duration>,
 }
 
 impl Connection {
     fn limits(&self, door: &Door) -> Limits {
-        if door.settings.auth && self.login.is_none() {
+        if self.is_known(door) {
             Limits {
-                bytes: MESSAGE_BYTES_MAX_BEFORE_LOGIN,
-                message: Duration::from_secs(MESSAGE_SECONDS_MAX_BEFORE_LOGIN),
-                silence: Some(Duration::from_secs(SILENT_SECONDS_MAX_BEFORE_LOGIN)),
+                bytes: MESSAGE_BYTES_MAX,
+                pace: door.patience.pace,
+                silence: None,
             }
         } else {
             Limits {
-                bytes: MESSAGE_BYTES_MAX,
-                message: Duration::from_secs(MESSAGE_SECONDS_MAX),
-                silence: None,
+                bytes: MESSAGE_BYTES_MAX_BEFORE_LOGIN,
+                pace: door.patience.pace,
+                silence: Some(door.patience.silence_before_login),
             }
         }
+    }
+
+    /// Whether its client has logged in, or need not.
+    fn is_known(&self, door: &Door) -> bool {
+        !door.settings.auth || self.login.is_some()
     }
 }
 
@@ -140,9 +166,20 @@ impl Door {
     /// Serves one connection to its end; `stop` ends it between two messages.
     pub async fn serve(
         self: &Arc<Self>,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        peer: Peer,
+        stop: impl Future<Output = ()>,
+    ) {
+        self.serve_observed(stream, peer, stop, |_| ()).await;
+    }
+
+    /// The same; after every message `observe` hears whether its client has logged in, or need not.
+    pub async fn serve_observed(
+        self: &Arc<Self>,
         mut stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: Peer,
         stop: impl Future<Output = ()>,
+        observe: impl Fn(bool),
     ) {
         let number = self.connections.made.fetch_add(1, Ordering::Relaxed) + 1;
         let number = i32::try_from(number & 0x7FFF_FFFF).unwrap_or(i32::MAX);
@@ -173,6 +210,9 @@ impl Door {
                 () = stop.as_mut() => break,
                 received = next => received,
             };
+            if received.is_ok() {
+                observe(connection.is_known(self));
+            }
             let ended = match received {
                 Ok(Received::Whole(message)) => {
                     let came = u64::try_from(message.bytes).unwrap_or(0);
@@ -184,6 +224,7 @@ impl Door {
                 }
                 Err(end) => Err(end),
             };
+            observe(connection.is_known(self));
             match ended {
                 Ok(message) => again = message,
                 Err(End::Done) => break,
@@ -244,8 +285,7 @@ impl Door {
         let went = u64::try_from(bytes.len()).unwrap_or(0);
         let traffic = &self.service.documents_state().operations.traffic;
         traffic.went.fetch_add(went, Ordering::Relaxed);
-        stream.write_all(&bytes).await?;
-        stream.flush().await?;
+        send(stream, &bytes, self.patience.stalled).await?;
         // The next answer answers this one.
         Ok(again.map(|msg| {
             Box::new(Incoming {
@@ -294,10 +334,28 @@ impl Door {
         });
         let id = self.reply_id();
         let bytes = wire::reply(request_id, id, None, false, answered.document);
-        stream.write_all(&bytes).await?;
-        stream.flush().await?;
-        Ok(())
+        send(stream, &bytes, self.patience.stalled).await
     }
+}
+
+/// Sends a reply. A client that stops reading it is given up after a while: it would hold its connection for ever.
+async fn send(
+    stream: &mut (impl AsyncWrite + Unpin),
+    mut bytes: &[u8],
+    stalled: Duration,
+) -> Result<(), End> {
+    let late = |_| End::from(slow("a reply was not read", stalled));
+    while !bytes.is_empty() {
+        let sent = timeout(stalled, stream.write(bytes))
+            .await
+            .map_err(late)??;
+        if sent == 0 {
+            return Err(End::Done);
+        }
+        bytes.advance(sent);
+    }
+    timeout(stalled, stream.flush()).await.map_err(late)??;
+    Ok(())
 }
 
 /// Whether a message asks for all batches of a cursor, one after the other.
@@ -319,14 +377,11 @@ async fn receive(
     let header = match whole(inbox, limits)? {
         Some(header) => header,
         None => {
-            let rest = async {
-                fill(stream, inbox, HEADER_BYTES).await?;
-                let header = header_of(inbox, limits)?.ok_or(End::Done)?;
-                fill(stream, inbox, HEADER_BYTES + header.payload_bytes).await?;
-                Ok::<_, End>(header)
-            };
-            let in_time = timeout(limits.message, rest).await;
-            in_time.map_err(|_| slow("a message was not whole", limits.message))??
+            let pace = Some((limits.pace, Clock::monotonic()));
+            fill(stream, inbox, HEADER_BYTES, pace).await?;
+            let header = header_of(inbox, limits)?.ok_or(End::Done)?;
+            fill(stream, inbox, HEADER_BYTES + header.payload_bytes, pace).await?;
+            header
         }
     };
     let whole = HEADER_BYTES + header.payload_bytes;
@@ -351,8 +406,8 @@ async fn begin(
     limits: &Limits,
 ) -> Result<(), End> {
     match limits.silence {
-        None => fill(stream, inbox, 1).await,
-        Some(silence) => timeout(silence, fill(stream, inbox, 1))
+        None => fill(stream, inbox, 1, None).await,
+        Some(silence) => timeout(silence, fill(stream, inbox, 1, None))
             .await
             .map_err(|_| slow("a client without a login was silent", silence))?,
     }
@@ -372,20 +427,41 @@ fn whole(inbox: &BytesMut, limits: &Limits) -> Result<Option<Header>, wire::Malf
     Ok(header.filter(|header| inbox.len() >= HEADER_BYTES + header.payload_bytes))
 }
 
-/// Reads until so many bytes are there. Memory is taken only as bytes come, whatever was claimed.
+/// Reads until so many bytes are there, no slower than the pace from a time on allows. Memory is taken only as bytes come, whatever was claimed.
 async fn fill(
     stream: &mut (impl AsyncRead + Unpin),
     inbox: &mut BytesMut,
     wanted: usize,
+    pace: Option<(Pace, Instant)>,
 ) -> Result<(), End> {
     while inbox.len() < wanted {
         let lacking = wanted - inbox.len();
         inbox.reserve(lacking.clamp(INBOX_STEP_BYTES, INBOX_STEP_BYTES_MAX));
-        if stream.read_buf(inbox).await? == 0 {
+        let deadline = pace.map(|(pace, began)| pace.deadline(began, inbox.len()));
+        let read = stream.read_buf(inbox);
+        let read = match deadline {
+            None => read.await?,
+            Some(deadline) => timeout_at(deadline.into(), read)
+                .await
+                .map_err(|_| too_slow(pace))??,
+        };
+        if read == 0 {
             return Err(End::Done);
         }
     }
     Ok(())
+}
+
+fn too_slow(pace: Option<(Pace, Instant)>) -> wire::Malformed {
+    let pace = pace.map_or_else(Pace::default, |(pace, _)| pace);
+    wire::Malformed {
+        text: format!(
+            "a message came too slowly: after {} seconds, at least {} bytes a second are expected",
+            pace.grace.as_secs(),
+            pace.bytes_per_second
+        ),
+        refusal: None,
+    }
 }
 
 fn slow(what: &str, limit: Duration) -> wire::Malformed {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use lapsedb_service::{Clock, Service};
 
 use crate::auth::Users;
+use crate::connection::Patience;
 use crate::fail_points::FailPoints;
 
 /// How the door was told to be.
@@ -48,6 +49,7 @@ pub struct Door {
     pub(crate) count: Box<dyn Fn(Counted) + Send + Sync>,
     pub(crate) connections: Connections,
     pub(crate) fail_points: FailPoints,
+    pub(crate) patience: Patience,
     replies: AtomicI32,
 }
 
@@ -76,8 +78,16 @@ impl Door {
             count: Box::new(count),
             connections: Connections::default(),
             fail_points: FailPoints::default(),
+            patience: Patience::default(),
             replies: AtomicI32::new(1),
         }
+    }
+
+    /// The same door, more or less patient.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> Door {
+        self.patience = patience;
+        self
     }
 
     /// A number for a reply.

@@ -30,6 +30,6 @@ mod unwinding;
 pub mod wire;
 mod write_concern;
 
-pub use connection::Peer;
+pub use connection::{Patience, Peer};
 pub use door::{Counted, Door, Settings};
 pub use registry::support_page;

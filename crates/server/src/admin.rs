@@ -15,13 +15,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use lapsedb_door_cosmos::Unread;
+use lapsedb_service::remote::Pace;
 use lapsedb_service::{Ctx, Who};
 use lapsedb_value::{Object, Value, json};
 
 use crate::boot::App;
 use crate::reply::{self, Reply};
+use crate::slots::Slot;
 
 /// The longest body of an admin call.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -39,15 +41,16 @@ const LIMITS: json::Limits = json::Limits {
 type Answer = Result<Reply, Reply>;
 
 /// Answers an admin call.
-pub async fn answer(app: &App, request: Request<Incoming>) -> Reply {
-    match dispatch(app, request).await {
+pub async fn answer(app: &App, request: Request<Incoming>, slot: &Slot) -> Reply {
+    match dispatch(app, request, slot).await {
         Ok(reply) | Err(reply) => reply,
     }
 }
 
-async fn dispatch(app: &App, request: Request<Incoming>) -> Answer {
+async fn dispatch(app: &App, request: Request<Incoming>, slot: &Slot) -> Answer {
     let (parts, body) = request.into_parts();
     let who = access::of(app, &parts)?;
+    slot.know(true);
     let read = parts.method == Method::GET || parts.method == Method::HEAD;
     match who {
         Who::ReadOnly | Who::Token(_) if !read => {
@@ -105,15 +108,16 @@ fn hex(digit: u8) -> Option<u8> {
         .and_then(|digit| u8::try_from(digit).ok())
 }
 
-async fn bytes(body: Incoming) -> Result<Bytes, Reply> {
-    match Limited::new(body, BODY_BYTES_MAX).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(reply::error(
+async fn bytes(mut body: Incoming) -> Result<Bytes, Reply> {
+    let read = lapsedb_door_cosmos::read_body(&mut body, BODY_BYTES_MAX, Pace::default());
+    read.await.map_err(|unread| match unread {
+        Unread::TooLong => reply::error(
             StatusCode::PAYLOAD_TOO_LARGE,
             &format!("the body is longer than {BODY_BYTES_MAX} bytes"),
-        )),
-        Err(error) => Err(bad(&format!("the body did not arrive: {error}"))),
-    }
+        ),
+        Unread::TooSlow => reply::error(StatusCode::REQUEST_TIMEOUT, Unread::SLOW),
+        Unread::Broken(error) => bad(&format!("the body did not arrive: {error}")),
+    })
 }
 
 /// The body as an object.

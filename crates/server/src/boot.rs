@@ -16,13 +16,15 @@ use lapsedb_service::{OpenError, Place, Service};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::{Config, Protocol};
-use crate::init;
-use crate::listen::{Listeners, Serving};
+use crate::http::Http;
+use crate::listen::{Listeners, Serving, Speech};
 use crate::metrics::Metrics;
-use crate::mongo::ServingMongo;
+use crate::mongo::Mongo;
 use crate::origin::Origins;
 use crate::shutdown::Signals;
+use crate::slots::Limits;
 use crate::tls::Identity;
+use crate::{descriptors, init};
 
 /// How often the clock is judged and the service maintained.
 const TICK_SECONDS: u64 = 1;
@@ -48,6 +50,18 @@ pub struct App {
 }
 
 impl App {
+    /// What requests share from the start.
+    pub fn new(service: Arc<Service>, door: Door, origins: Origins) -> App {
+        App {
+            service,
+            door,
+            origins,
+            metrics: Metrics::default(),
+            certificate: None,
+            stopping: AtomicBool::new(false),
+        }
+    }
+
     /// Whether the server is on its way down.
     pub fn stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
@@ -73,6 +87,7 @@ impl From<String> for Failure {
 pub async fn run(config: Config) -> Result<(), Failure> {
     let mut signals =
         Signals::new().map_err(|error| format!("cannot wait for signals: {error}"))?;
+    let limits = Limits::of(descriptors::connections_per_port());
     let service = open(&config).await?;
     if let Some(path) = &config.init {
         init::apply(&service, path).await?;
@@ -84,16 +99,19 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     };
     let listeners = Listeners::bind(config.bind, config.port).await?;
     let address = listeners.address;
+    let door = Door::new(Arc::clone(&service), keys(&config)?);
     let app = Arc::new(App {
-        door: Door::new(Arc::clone(&service), keys(&config)?),
-        service: Arc::clone(&service),
-        origins: config.origins.clone(),
-        metrics: Metrics::default(),
         certificate: identity.map(|identity| Bytes::from(identity.certificate)),
-        stopping: AtomicBool::new(false),
+        ..App::new(Arc::clone(&service), door, config.origins.clone())
     });
-    let mongo = open_mongo(&config, &app, tls.clone()).await?;
-    let serving = Serving::start(listeners, Arc::clone(&app), config.protocol, tls);
+    let speech = || Speech {
+        protocol: config.protocol,
+        tls: tls.clone(),
+        limits,
+    };
+    let mongo = open_mongo(&config, &app, speech()).await?;
+    let http = Http::new(Arc::clone(&app), &limits);
+    let serving = Serving::start(listeners, speech(), http);
     let background = [
         tokio::spawn(watch_clock(Arc::clone(&service))),
         tokio::spawn(maintain(Arc::clone(&service))),
@@ -131,8 +149,8 @@ pub async fn run(config: Config) -> Result<(), Failure> {
 async fn open_mongo(
     config: &Config,
     app: &Arc<App>,
-    tls: Option<TlsAcceptor>,
-) -> Result<Option<(ServingMongo, SocketAddr)>, Failure> {
+    speech: Speech,
+) -> Result<Option<(Serving, SocketAddr)>, Failure> {
     let Some(mongo) = &config.mongo else {
         return Ok(None);
     };
@@ -155,7 +173,7 @@ async fn open_mongo(
     let door = lapsedb_door_mongo::Door::new(Arc::clone(&app.service), settings, move |counted| {
         counting.metrics.count_mongo(counted);
     });
-    let serving = ServingMongo::start(listeners, Arc::new(door), config.protocol, tls);
+    let serving = Serving::start(listeners, speech, Mongo::new(Arc::new(door)));
     Ok(Some((serving, address)))
 }
 

@@ -4,7 +4,9 @@ mod admin;
 mod boot;
 mod config;
 mod cors;
+mod descriptors;
 mod health;
+mod http;
 mod init;
 mod listen;
 mod metrics;
@@ -13,6 +15,7 @@ mod origin;
 mod reply;
 mod route;
 mod shutdown;
+mod slots;
 mod telemetry;
 mod tls;
 

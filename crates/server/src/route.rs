@@ -8,30 +8,36 @@ use lapsedb_record::Clock;
 use crate::boot::App;
 use crate::metrics::{Part, Verb};
 use crate::reply::{self, Reply};
+use crate::slots::Slot;
 use crate::{admin, cors, health};
 
 /// Answers a request and counts it.
-pub async fn answer(app: &App, request: Request<Incoming>, scheme: Scheme) -> Reply {
+pub async fn answer(app: &App, request: Request<Incoming>, scheme: Scheme, slot: &Slot) -> Reply {
     let start = Clock::monotonic();
     let verb = Verb::of(request.method(), request.uri().path(), request.headers());
-    let (reply, charge) = judge(app, request, scheme, verb).await;
+    let (reply, charge) = judge(app, request, scheme, (verb, slot)).await;
     app.metrics
         .count(verb, reply.status(), charge, start.elapsed());
     reply
 }
 
 /// Asks first where the request comes from: what is refused here reaches no part of the server.
-async fn judge(app: &App, request: Request<Incoming>, scheme: Scheme, verb: Verb) -> (Reply, f64) {
+async fn judge(
+    app: &App,
+    request: Request<Incoming>,
+    scheme: Scheme,
+    (verb, slot): (Verb, &Slot),
+) -> (Reply, f64) {
     if let Some(message) = app.origins.refusal(&request) {
         return (reply::error(StatusCode::FORBIDDEN, message), 0.0);
     }
     let Some(origin) = app.origins.admitted(request.headers()) else {
-        return dispatch(app, request, scheme, verb).await;
+        return dispatch(app, request, scheme, (verb, slot)).await;
     };
     if let Some(reply) = cors::preflight(&request, &origin) {
         return (reply, 0.0);
     }
-    let (mut reply, charge) = dispatch(app, request, scheme, verb).await;
+    let (mut reply, charge) = dispatch(app, request, scheme, (verb, slot)).await;
     cors::allow(reply.headers_mut(), origin);
     (reply, charge)
 }
@@ -40,15 +46,19 @@ async fn dispatch(
     app: &App,
     request: Request<Incoming>,
     scheme: Scheme,
-    verb: Verb,
+    (verb, slot): (Verb, &Slot),
 ) -> (Reply, f64) {
     match verb.part() {
         Part::Nosql => {
             let handled = app.door.handle(request, scheme).await;
+            // Once is enough: a connection on which somebody has signed a request is no stranger's.
+            if handled.authenticated {
+                slot.know(true);
+            }
             (handled.response, handled.charge)
         }
         Part::Open => (open(app, request.method(), request.uri().path()).await, 0.0),
-        Part::Admin => (admin::answer(app, request).await, 0.0),
+        Part::Admin => (admin::answer(app, request, slot).await, 0.0),
     }
 }
 

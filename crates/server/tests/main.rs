@@ -7,6 +7,7 @@ mod a_web_page_reaches_no_default_server;
 mod a_wrong_wall_clock_harms_no_item;
 mod an_index_is_built_anew_and_misses_nobody;
 mod bad_settings_end_with_2_and_one_line;
+mod clients_leave_the_store_its_files;
 mod common;
 mod init_makes_what_is_missing;
 mod kill_loses_no_change;

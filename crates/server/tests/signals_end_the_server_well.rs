@@ -20,7 +20,7 @@ fn both_signals_end_with_0() {
 fn an_idle_connection_does_not_delay_the_end() {
     let server = Server::start(&["--memory"]);
     let mut idle = server.connect();
-    idle.write_all(b"GET /alive HTTP/1.1\r\nhost: x\r\n\r\n")
+    idle.write_all(b"GET /alive HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .unwrap();
     let silent = server.connect();
     server.signal("TERM");
@@ -33,7 +33,7 @@ fn a_request_in_flight_is_answered() {
     let server = Server::start(&["--memory", "--virtual-clock"]);
     let mut stream = server.connect();
     let head = format!(
-        "POST /_lapsedb/clock HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\ncontent-length: 16\r\n\
+        "POST /_lapsedb/clock HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {KEY}\r\ncontent-length: 16\r\n\
          expect: 100-continue\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();

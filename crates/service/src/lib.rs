@@ -22,6 +22,7 @@ pub mod names;
 pub mod offers;
 pub mod operations;
 mod purge;
+pub mod remote;
 pub mod reply;
 pub mod resource;
 pub mod scripts;
