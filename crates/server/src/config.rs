@@ -1,5 +1,6 @@
 //! The whole configuration: raw text from flag, variable or file, then checked, then passed on as plain structs.
 
+mod beyond;
 mod keys;
 pub mod settings;
 #[cfg(test)]
@@ -153,26 +154,14 @@ impl Raw {
         self.check_engine()?;
         let bind = self.bind()?;
         let keys = self.keys()?;
-        if keys.any_published() && !bind.is_loopback() {
-            return Err(format!(
-                "--bind {bind} is not a loopback address, so the published emulator key would protect nothing; \
-                 give a key of your own with --key-file or LAPSEDB_KEY"
-            ));
-        }
+        let mongo = self.mongo(bind, keys.own)?;
+        beyond::check(bind, &keys, mongo.as_ref())?;
         Ok(Config {
             data_path: self.data_path()?,
             bind,
             port: self.port("port", 8081)?,
-            protocol: self.choice(
-                "protocol",
-                &[
-                    ("http", Protocol::Http),
-                    ("https", Protocol::Https),
-                    ("both", Protocol::Both),
-                ],
-                Protocol::Both,
-            )?,
-            mongo: self.mongo(bind, keys.own)?,
+            protocol: self.protocol(bind)?,
+            mongo,
             origins: self.origins(&keys)?,
             master_key: keys.master,
             read_only_key: keys.read_only,

@@ -2,10 +2,8 @@
 
 use std::io::Write;
 
-use crate::common::{self, Reply, Server};
+use crate::common::{self, OWN_KEY, Reply, Server};
 
-/// A key of the operator's own.
-const OWN_KEY: &str = "b3duIGtleSBvd24ga2V5IG93biBrZXkgb3duIGtleSBvd24ga2V5";
 const PAGE: &str = "https://app.example";
 
 /// One request whose headers the test writes itself.

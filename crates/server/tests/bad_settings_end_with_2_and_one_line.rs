@@ -37,6 +37,17 @@ fn the_published_key_on_an_open_address() {
 }
 
 #[test]
+fn plain_text_on_an_open_address() {
+    let mut program = common::program();
+    program.env("LAPSEDB_KEY", common::OWN_KEY);
+    program.args(["--memory", "--bind", "0.0.0.0", "--protocol", "both"]);
+    let output = common::output(program);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("--insecure-plaintext"), "{error}");
+}
+
+#[test]
 fn a_bad_variable_is_named() {
     let mut program = common::program();
     program.env("LAPSEDB_DURABILITY", "never");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::common::{Reply, Server};
+use crate::common::{self, Reply, Server};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
@@ -91,4 +91,20 @@ fn one_protocol_alone_refuses_the_other() {
         404
     );
     assert!(ask(&server, &pem, "localhost").is_err());
+}
+
+#[test]
+fn beyond_loopback_plain_text_must_be_asked_for() {
+    let start = |flags: &[&str]| {
+        let mut command = common::program();
+        command.args(["--memory", "--bind", "0.0.0.0"]).args(flags);
+        command.env("LAPSEDB_KEY", common::OWN_KEY);
+        Server::start_by(command, &[])
+    };
+    let server = start(&[]);
+    let reply = server.call("GET", "/alive", &[], "");
+    assert_eq!(reply.status, 400, "{reply:?}");
+    assert!(reply.body.contains("TLS"));
+    let server = start(&["--insecure-plaintext"]);
+    assert_eq!(server.call("GET", "/alive", &[], "").status, 200);
 }

@@ -89,6 +89,10 @@ pub const SETTINGS: &[Setting] = &[
         "PATH",
         "JSON file or folder applied before the server is ready",
     ),
+    switch(
+        "insecure-plaintext",
+        "Speak plain text too where other machines can reach the server: keys and data can be read on the way",
+    ),
     setting(
         "key",
         "BASE64",
@@ -114,7 +118,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "mongo-auth",
         "on|off",
-        "Whether Mongo clients must log in [default: off on a loopback bind without --key]",
+        "Whether Mongo clients must log in; off on a loopback bind only [default: off there, unless a key is given]",
     ),
     setting(
         "mongo-port",
@@ -129,7 +133,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "protocol",
         "http|https|both",
-        "both: one port, the first byte decides [default: both]",
+        "both: one port, the first byte decides [default: both; https on a bind beyond loopback]",
     ),
     setting(
         "purge",

@@ -7,6 +7,9 @@ use super::*;
 
 const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQ=";
 const OTHER_KEY: &str = "b3RoZXIgb3RoZXIgb3RoZXIgb3RoZXI=";
+/// 32 and 31 bytes.
+const LONG_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+const SHORT_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MA==";
 
 fn load(flags: &str, variables: &[(&str, &str)]) -> Result<Command, String> {
     let args = std::iter::once("lapsedb")
@@ -70,14 +73,14 @@ fn the_defaults_are_those_of_the_surface() {
 #[test]
 fn each_flag_is_taken() {
     let flags = format!(
-        "serve --memory --bind 0.0.0.0 --port 0 --mongo-port 5 --mongo-auth off --protocol https --key {KEY} \
+        "serve --memory --bind 127.0.0.2 --port 0 --mongo-port 5 --mongo-auth off --protocol https --key {KEY} \
          --read-only-key {OTHER_KEY} --virtual-clock --durability relaxed --purge-grace 7 --purge off --accept-clock \
          --enable-test-commands --mongo-advertise db.example:27017 --log-level debug --log-format json"
     );
     let config = config(&flags, &[]);
     assert_eq!(
         (config.data_path, config.bind.to_string(), config.port),
-        (None, "0.0.0.0".to_owned(), 0)
+        (None, "127.0.0.2".to_owned(), 0)
     );
     let advertise = Some("db.example:27017".to_owned());
     assert_eq!(
@@ -260,34 +263,76 @@ fn a_bad_key_is_not_shown() {
     }
 }
 
+/// Addresses that other machines reach.
+const BEYOND: [&str; 4] = ["0.0.0.0", "::", "10.0.0.1", "[2001:db8::1]"];
+const LOOPBACK: [&str; 5] = ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"];
+
 #[test]
-fn the_published_key_is_refused_beyond_this_machine() {
-    for (bind, allowed) in [
-        ("127.0.0.1", true),
-        ("127.8.8.8", true),
-        ("::1", true),
-        ("[::1]", true),
-        ("localhost", true),
-        ("0.0.0.0", false),
-        ("::", false),
-        ("10.0.0.1", false),
+fn what_protects_nothing_is_refused_beyond_this_machine() {
+    for (flags, says) in [
+        (String::new(), "--key-file"),
+        (format!("--key {PUBLISHED_KEY}"), "--key-file"),
+        (
+            format!("--key {LONG_KEY} --read-only-key {PUBLISHED_KEY}"),
+            "--key-file",
+        ),
+        (format!("--key {SHORT_KEY}"), "at least 32"),
+        (
+            format!("--key {LONG_KEY} --read-only-key {SHORT_KEY}"),
+            "at least 32",
+        ),
+        (
+            format!("--key {LONG_KEY} --mongo-auth off"),
+            "--mongo-auth on",
+        ),
+        (
+            format!("--key {LONG_KEY} --protocol http"),
+            "--insecure-plaintext",
+        ),
+        (
+            format!("--key {LONG_KEY} --protocol both"),
+            "--insecure-plaintext",
+        ),
+        (
+            format!("--key {LONG_KEY} --protocol http --insecure-plaintext=false"),
+            "--insecure-plaintext",
+        ),
     ] {
-        assert_eq!(
-            load(&format!("--bind {bind}"), &[]).is_ok(),
-            allowed,
-            "{bind}"
-        );
-        assert_eq!(
-            load(&format!("--bind {bind} --key {PUBLISHED_KEY}"), &[]).is_ok(),
-            allowed,
-            "{bind}"
-        );
-        assert!(
-            load(&format!("--bind {bind} --key {KEY}"), &[]).is_ok(),
-            "{bind}"
-        );
+        for bind in LOOPBACK {
+            config(&format!("--bind {bind} {flags}"), &[]);
+        }
+        for bind in BEYOND {
+            let refusal = refusal(&format!("--bind {bind} {flags}"), &[]);
+            assert!(refusal.contains(says), "{bind} {flags}: {refusal}");
+            assert_eq!(refusal.lines().count(), 1, "{refusal}");
+        }
     }
-    assert!(refusal("--bind 0.0.0.0", &[]).contains("--key"));
+}
+
+#[test]
+fn beyond_this_machine_tls_alone_is_spoken_unless_plain_text_is_asked_for() {
+    let key = format!("--key {LONG_KEY}");
+    let rows = [
+        ("", Protocol::Both, Protocol::Https),
+        ("--insecure-plaintext", Protocol::Both, Protocol::Both),
+        (
+            "--insecure-plaintext --protocol http",
+            Protocol::Http,
+            Protocol::Http,
+        ),
+        ("--protocol https", Protocol::Https, Protocol::Https),
+    ];
+    for (flags, here, beyond) in rows {
+        for (binds, expected) in [(&LOOPBACK[..], here), (&BEYOND[..], beyond)] {
+            for bind in binds {
+                let config = config(&format!("--bind {bind} {key} {flags}"), &[]);
+                assert_eq!(config.protocol, expected, "{bind} {flags}");
+                assert!(config.mongo.unwrap().auth);
+            }
+        }
+    }
+    let off = format!("--bind 0.0.0.0 {key} --mongo-auth off --mongo-port off");
+    assert!(config(&off, &[]).mongo.is_none());
 }
 
 #[test]

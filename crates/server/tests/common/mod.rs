@@ -16,6 +16,9 @@ use lapsedb_testkit::TimeLimit;
 pub const KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
+/// A key of an operator's own: 39 bytes that nobody publishes.
+pub const OWN_KEY: &str = "b3duIGtleSBvd24ga2V5IG93biBrZXkgb3duIGtleSBvd24ga2V5";
+
 /// How long a server may take for anything before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(300);
 
