@@ -24,7 +24,7 @@ use crate::origin::Origins;
 use crate::shutdown::Signals;
 use crate::slots::Limits;
 use crate::tls::Identity;
-use crate::{descriptors, init};
+use crate::{descriptors, folder, init, tls};
 
 /// How often the clock is judged and the service maintained.
 const TICK_SECONDS: u64 = 1;
@@ -87,6 +87,9 @@ impl From<String> for Failure {
 pub async fn run(config: Config) -> Result<(), Failure> {
     let mut signals =
         Signals::new().map_err(|error| format!("cannot wait for signals: {error}"))?;
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
     let limits = Limits::of(descriptors::connections_per_port());
     let service = open(&config).await?;
     if let Some(path) = &config.init {
@@ -181,8 +184,7 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
     let place = match &config.data_path {
         None => Place::Memory,
         Some(path) => {
-            std::fs::create_dir_all(path)
-                .map_err(|error| format!("cannot make {}: {error}", path.display()))?;
+            folder::prepare(path, &[STORE_FOLDER, tls::FOLDER])?;
             Place::Disk(path.join(STORE_FOLDER))
         }
     };

@@ -69,6 +69,8 @@ pub struct Config {
     pub log_json: bool,
     /// How much is logged.
     pub log_level: tracing::level_filters::LevelFilter,
+    /// What is allowed, but not wise.
+    pub warnings: Vec<String>,
 }
 
 /// The settings of the Mongo door.
@@ -179,6 +181,7 @@ impl Raw {
             init: self.init()?,
             log_json: self.choice("log-format", &[("text", false), ("json", true)], false)?,
             log_level: self.log_level()?,
+            warnings: self.warn_of_keys(),
         })
     }
 

@@ -5,6 +5,7 @@ mod boot;
 mod config;
 mod cors;
 mod descriptors;
+mod folder;
 mod health;
 mod http;
 mod init;
@@ -36,6 +37,7 @@ const EXIT_CONFIG: u8 = 2;
 const EXIT_IN_USE: u8 = 3;
 
 fn main() -> ExitCode {
+    folder::keep_to_owner();
     let config = match Config::load(std::env::args_os(), |name| std::env::var(name).ok()) {
         Ok(Command::Serve(config)) => config,
         Ok(Command::Print(text)) => {

@@ -11,7 +11,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The folder in the data path, and the files in it.
-const FOLDER: &str = "tls";
+pub const FOLDER: &str = "tls";
 const FOLDER_NEW: &str = "tls.new";
 const CERTIFICATE: &str = "cert.pem";
 const KEY: &str = "key.pem";
@@ -79,7 +79,6 @@ impl Identity {
 
     /// Writes both files or none: they appear with one rename.
     fn keep(&self, data_path: &Path) -> std::io::Result<()> {
-        std::fs::create_dir_all(data_path)?;
         let new = data_path.join(FOLDER_NEW);
         match std::fs::remove_dir_all(&new) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
@@ -87,7 +86,7 @@ impl Identity {
         }
         std::fs::DirBuilder::new().mode(0o700).create(&new)?;
         for (name, text, mode) in [
-            (CERTIFICATE, &self.certificate, 0o644),
+            (CERTIFICATE, &self.certificate, 0o600),
             (KEY, &self.key, 0o600),
         ] {
             let mut file = std::fs::OpenOptions::new()
@@ -150,9 +149,8 @@ mod tests {
     #[test]
     fn the_first_certificate_is_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let data = dir.path().join("data");
-        let first = Identity::load_or_make(&data).unwrap();
-        let again = Identity::load_or_make(&data).unwrap();
+        let first = Identity::load_or_make(dir.path()).unwrap();
+        let again = Identity::load_or_make(dir.path()).unwrap();
         assert!(first == again);
         assert!(first != Identity::make().unwrap());
         let config = first.server_config().unwrap();

@@ -9,6 +9,7 @@ mod an_index_is_built_anew_and_misses_nobody;
 mod bad_settings_end_with_2_and_one_line;
 mod clients_leave_the_store_its_files;
 mod common;
+mod data_is_its_owners_alone;
 mod init_makes_what_is_missing;
 mod kill_loses_no_change;
 mod kill_loses_nothing_acknowledged;

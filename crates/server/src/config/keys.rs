@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::settings::Given;
+use super::settings::{Given, Origin};
 use super::{Raw, bad};
 
 /// The key that the emulator's makers publish: known to everybody, so it protects nothing.
@@ -58,6 +58,27 @@ impl Raw {
             read_only,
             own,
         })
+    }
+}
+
+impl Raw {
+    /// What is to be said of keys on the command line, which every user of the machine can read in the list of processes.
+    pub(super) fn warn_of_keys(&self) -> Vec<String> {
+        let instead = [
+            ("key", "--key-file or LAPSEDB_KEY"),
+            (
+                "read-only-key",
+                "LAPSEDB_READ_ONLY_KEY or the file of --config",
+            ),
+        ];
+        let warnings = instead.iter().filter_map(|(name, instead)| {
+            let given = self.0.get(name)?;
+            let shown = given.origin == Origin::Flag && given.text != PUBLISHED_KEY;
+            shown.then(|| {
+                format!("--{name} on the command line can be read by every user of this machine; use {instead}")
+            })
+        });
+        warnings.collect()
     }
 }
 

@@ -392,3 +392,16 @@ fn web_pages_are_named_with_a_key_of_ones_own() {
         assert!(refusal.contains("https://app.example"), "{refusal}");
     }
 }
+
+#[test]
+fn a_key_on_the_command_line_is_warned_of() {
+    let warnings = |flags: &str, variables: &[(&str, &str)]| config(flags, variables).warnings;
+    let both = warnings(&format!("--key {KEY} --read-only-key {OTHER_KEY}"), &[]);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both[0].contains("LAPSEDB_KEY") && both[1].contains("LAPSEDB_READ_ONLY_KEY"));
+    assert!(!both.concat().contains(KEY) && !both.concat().contains(OTHER_KEY));
+    let quiet = [("LAPSEDB_KEY", KEY), ("LAPSEDB_READ_ONLY_KEY", OTHER_KEY)];
+    assert!(warnings("", &quiet).is_empty());
+    assert!(warnings(&format!("--key {PUBLISHED_KEY}"), &[]).is_empty());
+    assert!(warnings("", &[]).is_empty());
+}
