@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lapsedb_service::{Clock, Service};
 
-use crate::auth::Users;
+use crate::auth::{Throttle, Users};
 use crate::connection::Patience;
 use crate::fail_points::FailPoints;
 
@@ -43,6 +43,7 @@ pub struct Door {
     pub(crate) service: Arc<Service>,
     pub(crate) settings: Settings,
     pub(crate) users: Users,
+    pub(crate) throttle: Throttle,
     pub(crate) started: Instant,
     /// Says that this process leads the set of one.
     pub(crate) election: [u8; 12],
@@ -73,6 +74,7 @@ impl Door {
             service,
             settings,
             users,
+            throttle: Throttle::new(),
             started: Clock::monotonic(),
             election,
             count: Box::new(count),

@@ -152,7 +152,7 @@ pub async fn run(config: Config) -> Result<(), Failure> {
 async fn open_mongo(
     config: &Config,
     app: &Arc<App>,
-    speech: Speech,
+    mut speech: Speech,
 ) -> Result<Option<(Serving, SocketAddr)>, Failure> {
     let Some(mongo) = &config.mongo else {
         return Ok(None);
@@ -176,6 +176,10 @@ async fn open_mongo(
     let door = lapsedb_door_mongo::Door::new(Arc::clone(&app.service), settings, move |counted| {
         counting.metrics.count_mongo(counted);
     });
+    if !mongo.auth {
+        // Nobody logs in, so nobody is a stranger: the first message alone is waited for.
+        speech.limits.strangers = speech.limits.connections;
+    }
     let serving = Serving::start(listeners, speech, Mongo::new(Arc::new(door)));
     Ok(Some((serving, address)))
 }

@@ -6,10 +6,12 @@ mod password;
 mod rights;
 mod sasl;
 mod scram;
+mod throttle;
 mod users;
 
 pub(crate) use admit::admit;
 pub(crate) use login::{Kind, Login};
 pub(crate) use password::{Hash, credentials};
 pub(crate) use sasl::{Mechanism, Session, Start, Step, start};
+pub(crate) use throttle::Throttle;
 pub(crate) use users::{Users, is_account};

@@ -1,10 +1,13 @@
 //! Everybody who may log in: the holders of the account's keys, and those the store knows.
 
+use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use lapsedb_service::documents::Fault;
 use lapsedb_service::logins::{self, Access};
 use lapsedb_service::{Ctx, Who};
+use parking_lot::Mutex;
 use subtle::ConstantTimeEq as _;
 
 use crate::auth::login::Kind;
@@ -39,6 +42,20 @@ struct Key {
     text: String,
     sha1: OnceLock<Arc<Credentials>>,
     sha256: OnceLock<Arc<Credentials>>,
+    /// For the older mechanism, which mixes the name in: what other names of the account make of the key, the newest last.
+    sha1_by_name: Mutex<VecDeque<(String, Arc<Credentials>)>>,
+}
+
+/// Other names of the account whose credentials are kept. Each account of Cosmos has one.
+const NAMES_KEPT_MAX: usize = 64;
+
+/// Who asks for a user.
+#[derive(Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    /// What the client's program calls itself.
+    pub(crate) app_name: Option<&'a str>,
+    /// Where the client is.
+    pub(crate) client: IpAddr,
 }
 
 /// Whom a login names.
@@ -57,29 +74,67 @@ impl Key {
             text: text.to_owned(),
             sha1: OnceLock::new(),
             sha256: OnceLock::new(),
+            sha1_by_name: Mutex::default(),
         }
     }
 
     /// What a mechanism keeps of the key; computed at the first login, because it is meant to take long.
-    async fn credentials(&self, hash: Hash, name: &str) -> Result<Arc<Credentials>, Fault> {
-        let slot = match hash {
-            Hash::Sha256 => Some(&self.sha256),
-            // The older mechanism mixes the name in.
-            Hash::Sha1 if name == self.name => Some(&self.sha1),
-            Hash::Sha1 => None,
-        };
-        if let Some(kept) = slot.and_then(OnceLock::get) {
-            return Ok(Arc::clone(kept));
+    async fn credentials(
+        &self,
+        door: &Door,
+        hash: Hash,
+        name: &str,
+        client: IpAddr,
+    ) -> Result<Arc<Credentials>, Fault> {
+        if let Some(kept) = self.kept(hash, name) {
+            return Ok(kept);
+        }
+        let own = name == self.name || hash == Hash::Sha256;
+        let _turn = door.throttle.turn().await?;
+        // Whoever had its turn before may have asked for the same.
+        if let Some(kept) = self.kept(hash, name) {
+            return Ok(kept);
+        }
+        if !own {
+            // A stranger can make up names for ever, and each costs as much as a wrong password.
+            door.throttle.check(client)?;
+            door.throttle.failed(client);
         }
         // A key that cannot be prepared opens nothing: least of all to who sends nothing.
         let bytes = prepared(hash, name, &self.text)
             .ok_or_else(|| Fault::new(codes::AUTHENTICATION_FAILED, "Authentication failed."))?;
         let made = Arc::new(blocking(move || Credentials::new(hash, &bytes)).await?);
         // Who came first is kept: the salt must stay the same.
-        Ok(match slot {
+        Ok(match self.slot(hash, name) {
             Some(slot) => Arc::clone(slot.get_or_init(|| made)),
-            None => made,
+            None => {
+                let mut names = self.sha1_by_name.lock();
+                if names.len() >= NAMES_KEPT_MAX {
+                    names.pop_front();
+                }
+                names.push_back((name.to_owned(), Arc::clone(&made)));
+                made
+            }
         })
+    }
+
+    /// Where the credentials of a name have a place of their own.
+    fn slot(&self, hash: Hash, name: &str) -> Option<&OnceLock<Arc<Credentials>>> {
+        match hash {
+            Hash::Sha256 => Some(&self.sha256),
+            Hash::Sha1 if name == self.name => Some(&self.sha1),
+            Hash::Sha1 => None,
+        }
+    }
+
+    /// What was computed before.
+    fn kept(&self, hash: Hash, name: &str) -> Option<Arc<Credentials>> {
+        if let Some(slot) = self.slot(hash, name) {
+            return slot.get().map(Arc::clone);
+        }
+        let names = self.sha1_by_name.lock();
+        let known = names.iter().find(|(known, _)| known == name);
+        known.map(|(_, credentials)| Arc::clone(credentials))
     }
 }
 
@@ -112,7 +167,7 @@ impl Users {
         door: &Arc<Door>,
         hash: Hash,
         (database, name): (&str, &str),
-        app_name: Option<&str>,
+        asker: Asker<'_>,
     ) -> Result<Found, Fault> {
         let stored = if is_account(name) {
             None
@@ -130,9 +185,9 @@ impl Users {
                     otherwise: false,
                 });
             }
-        } else if let Some((key, kind)) = self.key(name, app_name) {
+        } else if let Some((key, kind)) = self.key(name, asker.app_name) {
             return Ok(Found {
-                credentials: key.credentials(hash, name).await?,
+                credentials: key.credentials(door, hash, name, asker.client).await?,
                 kind: Some(kind),
                 otherwise: false,
             });
@@ -152,21 +207,28 @@ impl Users {
         door: &Arc<Door>,
         (database, name): (&str, &str),
         password: &str,
-        app_name: Option<&str>,
+        asker: Asker<'_>,
     ) -> Result<Option<Kind>, Fault> {
-        if let Some((key, kind)) = self.key(name, app_name)
+        if let Some((key, kind)) = self.key(name, asker.app_name)
             && bool::from(key.text.as_bytes().ct_eq(password.as_bytes()))
         {
             return Ok(Some(kind));
         }
         for hash in [Hash::Sha256, Hash::Sha1] {
-            let found = self.find(door, hash, (database, name), None).await?;
+            let unnamed = Asker {
+                app_name: None,
+                ..asker
+            };
+            let found = self.find(door, hash, (database, name), unnamed).await?;
             let Found {
                 credentials, kind, ..
             } = found;
             let Some(bytes) = prepared(hash, name, password) else {
                 continue;
             };
+            let _turn = door.throttle.turn().await?;
+            // Who waited for its turn behind others from its address may be one too many by now.
+            door.throttle.check(asker.client)?;
             let knows = blocking(move || credentials.knows(&bytes)).await?;
             if let (true, Some(kind)) = (knows, kind) {
                 return Ok(Some(kind));
@@ -235,10 +297,16 @@ mod tests {
         Arc::new(Door::new(service, settings, |_| ()))
     }
 
+    /// Somebody of no name.
+    const ASKER: Asker<'static> = Asker {
+        app_name: None,
+        client: IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+    };
+
     /// Whether a password opens the account, by SCRAM-SHA-256 alone or as text.
     async fn opens(door: &Arc<Door>, password: &str) -> bool {
         let who = ("admin", MASTER_USER);
-        let by_scram = match door.users.find(door, Hash::Sha256, who, None).await {
+        let by_scram = match door.users.find(door, Hash::Sha256, who, ASKER).await {
             Ok(found) => {
                 let bytes = prepared(Hash::Sha256, MASTER_USER, password);
                 bytes.is_some_and(|bytes| found.credentials.knows(&bytes))
@@ -248,7 +316,7 @@ mod tests {
                 false
             }
         };
-        let as_text = door.users.check(door, who, password, None).await;
+        let as_text = door.users.check(door, who, password, ASKER).await;
         by_scram || as_text.is_ok_and(|kind| kind.is_some())
     }
 
@@ -260,7 +328,7 @@ mod tests {
             for _ in 0..2 {
                 let found = door
                     .users
-                    .find(&door, Hash::Sha256, ("admin", MASTER_USER), None);
+                    .find(&door, Hash::Sha256, ("admin", MASTER_USER), ASKER);
                 assert!(found.await.is_err());
                 for guess in ["", "a", "ab", "b", "\u{7}"] {
                     assert!(!opens(&door, guess).await, "{guess:?}");
@@ -277,6 +345,33 @@ mod tests {
             {
                 assert_eq!(opens(&door, guess).await, expected, "{guess:?}");
             }
+        });
+    }
+
+    #[test]
+    fn made_up_names_cost_a_stranger_its_attempts() {
+        lapsedb_testkit::run(async {
+            let door = door("a2V5").await;
+            let find = async |number: usize| {
+                let (name, app) = (format!("n{number}"), format!("@n{number}@"));
+                let asker = Asker {
+                    app_name: Some(&app),
+                    ..ASKER
+                };
+                let who = ("admin", name.as_str());
+                door.users.find(&door, Hash::Sha1, who, asker).await.is_ok()
+            };
+            // One name is hashed once, however often it logs in.
+            for _ in 0..200 {
+                assert!(find(0).await);
+            }
+            assert_eq!(door.throttle.failures(ASKER.client), 1);
+            while door.throttle.failures(ASKER.client) < 10_000 {
+                door.throttle.failed(ASKER.client);
+            }
+            assert!(!find(1).await);
+            assert!(find(0).await, "what is kept costs nothing");
+            assert!(door.users.master.sha1_by_name.lock().len() <= NAMES_KEPT_MAX);
         });
     }
 }

@@ -25,5 +25,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             "No SASL session state found",
         ));
     };
-    sasl_start::answer(call, session.step(&payload))
+    let client = call.connection.peer.client.ip();
+    let step = session.step(call.door, client, &payload)?;
+    sasl_start::answer(call, step)
 }

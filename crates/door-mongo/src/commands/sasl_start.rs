@@ -46,6 +46,7 @@ async fn start(call: &mut Call<'_>, mut fields: Fields, database: &str) -> Resul
         mechanism,
         payload: &payload,
         database,
+        client: call.connection.peer.client.ip(),
         app_name: call.connection.app_name.as_deref(),
         skip_empty,
     };
@@ -74,7 +75,7 @@ pub(crate) fn answer(call: &mut Call<'_>, step: Step) -> Result<Answer, Fault> {
             call.connection.login = Some(login);
             (true, payload)
         }
-        Step::Refused => {
+        Step::Refused | Step::Malformed => {
             tracing::warn!(client = %call.connection.peer.client, "a login at the Mongo door failed");
             return Err(Fault::new(
                 codes::AUTHENTICATION_FAILED,
