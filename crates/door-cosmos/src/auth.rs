@@ -294,8 +294,8 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
         .filter(|segment| !segment.is_empty())
 }
 
-/// Undoes percent escapes; what is not an escape stays as it is, a plus too.
-fn unescape(text: &str) -> Cow<'_, [u8]> {
+/// Undoes percent escapes: `%` and two hexadecimal digits. What is not an escape stays as it is, a plus too.
+pub(crate) fn unescape(text: &str) -> Cow<'_, [u8]> {
     let bytes = text.as_bytes();
     if !bytes.contains(&b'%') {
         return Cow::Borrowed(bytes);

@@ -29,7 +29,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use lapsedb_service::limits::BODY_BYTES_MAX;
 use lapsedb_service::remote::Pace;
-use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who};
+use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who, token};
 
 pub use answer::Answer;
 use auth::{Caller, KeyRole, Keys, Signed};
@@ -179,7 +179,7 @@ impl Door {
                 "The address is longer than {PATH_BYTES_MAX} bytes."
             )));
         }
-        let who = self.who(parts)?;
+        let who = self.who(parts).await?;
         authenticated.store(true, Ordering::Relaxed);
         if headers::text(&parts.headers, &headers::VERSION)?.is_none() {
             return Err(Error::bad_request(
@@ -201,7 +201,7 @@ impl Door {
     }
 
     /// Who asks.
-    fn who(&self, parts: &Parts) -> Result<Who> {
+    async fn who(&self, parts: &Parts) -> Result<Who> {
         let signed = Signed {
             method: parts.method.as_str(),
             path: parts.uri.path(),
@@ -213,11 +213,11 @@ impl Door {
         match auth::authenticate(&self.keys, &signed, now.secs().0) {
             Ok(Caller::Master(KeyRole::ReadWrite)) => Ok(Who::Master),
             Ok(Caller::Master(KeyRole::ReadOnly)) => Ok(Who::ReadOnly),
-            Ok(Caller::Resource(token)) => Ok(Who::Token(lapsedb_service::token::verify(
-                &self.service,
-                &token,
-                now,
-            )?)),
+            Ok(Caller::Resource(token)) => {
+                // On the heap: a request's state is as large as its largest branch, and few come with a token.
+                let granted = Box::pin(token::verify(&self.service, &token, now));
+                granted.await.map(Who::Token)
+            }
             Ok(Caller::Identity(_)) => Err(Error::new(
                 Kind::Unauthorized,
                 "Identity tokens are not accepted here; sign with a key of the account, or use a resource token.",
@@ -286,34 +286,32 @@ fn segments(path: &str) -> Result<Vec<Cow<'_, str>>> {
     Ok(segments)
 }
 
+/// As the signature is checked, so is the address understood: by one function.
 fn decode(segment: &str) -> Result<Cow<'_, str>> {
-    if !segment.contains('%') {
-        return Ok(Cow::Borrowed(segment));
-    }
-    let bytes = segment.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let escaped = bytes
-            .get(at + 1..at + 3)
-            .filter(|_| *byte == b'%')
-            .and_then(|digits| {
-                std::str::from_utf8(digits)
-                    .ok()
-                    .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-            });
-        match escaped {
-            Some(escaped) => {
-                decoded.push(escaped);
-                at += 3;
-            }
-            None => {
-                decoded.push(*byte);
-                at += 1;
-            }
-        }
-    }
+    let decoded = match auth::unescape(segment) {
+        Cow::Borrowed(_) => return Ok(Cow::Borrowed(segment)),
+        Cow::Owned(decoded) => decoded,
+    };
     String::from_utf8(decoded)
         .map(Cow::Owned)
         .map_err(|_| Error::bad_request("The address is not UTF-8 once its escapes are decoded."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_two_hexadecimal_digits_are_an_escape() {
+        for (path, expected) in [
+            ("/a%2Fb/%E4%BD%A0/", &["a/b", "你"][..]),
+            ("//a//b", &["a", "b"]),
+            ("/%+1/%-1/% 1", &["%+1", "%-1", "% 1"]),
+            ("/%/%4/%zz/%%41", &["%", "%4", "%zz", "%A"]),
+            ("/a+b", &["a+b"]),
+        ] {
+            assert_eq!(segments(path).unwrap(), expected, "{path}");
+        }
+        assert!(segments("/%ff").is_err());
+    }
 }

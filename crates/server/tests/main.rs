@@ -21,3 +21,4 @@ mod the_admin_api_asks_for_a_key;
 mod the_same_data_path_twice_ends_with_3;
 mod the_ttl_calls_tell_what_will_happen;
 mod the_virtual_clock_moves_only_by_hand;
+mod tokens_open_what_they_name;

@@ -1,6 +1,7 @@
-//! Resource tokens: what a permission lets its holder do, signed, until a second.
+//! Resource tokens: they name a permission, signed, until a second.
 //!
-//! Nothing is stored of a token: the signature says that we gave it out, and the text says what for.
+//! Nothing is stored of a token: the signature says that we gave it out, and the text for which permission. What it allows is what that
+//! permission says at the time of each request, so a token ends with its permission and changes with it.
 //! Expiry is judged by the wall's time, as the dates of all signatures are.
 
 use base64::Engine;
@@ -8,25 +9,36 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
 use lapsedb_record::Millis;
 use lapsedb_record::clock::format_iso;
-use lapsedb_store::CollectionId;
-use lapsedb_store::partition_key::PartitionKey;
+use lapsedb_value::Str;
 use sha2::Sha256;
 
 use crate::access::Grant;
 use crate::error::{Error, Kind, Result};
 use crate::limits::{TOKEN_SECS_DEFAULT, TOKEN_SECS_MAX, TOKEN_SECS_MIN};
 use crate::service::Service;
+use crate::users::permissions;
 
 /// What stands before the signature.
 const PREFIX: &str = "type=resource&ver=1&sig=";
 /// Signed in front of the content, so that no signature of anything else is one of a token.
 const DOMAIN: &[u8] = b"lapsedb resource token\n";
 /// The form of the content that this version writes.
-const CONTENT_VERSION: &str = "1";
+const CONTENT_VERSION: &str = "2";
 /// Longest text that is looked at, in bytes.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
-const READ: &str = "r";
-const WRITE: &str = "w";
+
+/// The permission that a token was given out for. Its number is never used again; its name finds it faster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Permit {
+    /// The database of its user.
+    pub(crate) database: u32,
+    /// Its user.
+    pub(crate) user: u32,
+    /// Its number.
+    pub(crate) number: u32,
+    /// Its name when the token was given out.
+    pub(crate) id: Str,
+}
 
 /// The life of a token in seconds: what the request says, or an hour.
 ///
@@ -46,10 +58,10 @@ pub fn life(asked: Option<i64>) -> Result<u64> {
         })
 }
 
-/// A token for a grant that ends at a second.
+/// A token for a permission that ends at a second.
 #[must_use]
-pub fn issue(key: &[u8], grant: &Grant, expiry_secs: u64) -> String {
-    let content = content_of(grant, expiry_secs);
+pub(crate) fn issue(key: &[u8], permit: &Permit, expiry_secs: u64) -> String {
+    let content = content_of(permit, expiry_secs);
     let signature = STANDARD.encode(signer(key, content.as_bytes()).finalize().into_bytes());
     format!(
         "{PREFIX}{signature};{};",
@@ -57,24 +69,34 @@ pub fn issue(key: &[u8], grant: &Grant, expiry_secs: u64) -> String {
     )
 }
 
-/// What a token grants at the wall's time, if this service gave it out and it has not ended.
+/// What a token grants at the wall's time, if this service gave it out, and neither it nor its permission has ended.
 ///
 /// # Errors
-/// When it is not one of ours, or has expired.
-pub fn verify(service: &Service, text: &str, wall_now: Millis) -> Result<Grant> {
-    granted(&service.config().master_key, text, wall_now)
+/// When it is not one of ours, has expired, or its permission is not there any more.
+pub async fn verify(service: &Service, text: &str, wall_now: Millis) -> Result<Grant> {
+    let permit = permitted(&service.config().master_key, text, wall_now)?;
+    let view = service.store().view().await?;
+    permissions::granted(&view, &permit)
+        .await?
+        .ok_or_else(ended)
 }
 
-fn granted(key: &[u8], text: &str, wall_now: Millis) -> Result<Grant> {
-    let (grant, expiry) = opened(key, text).ok_or_else(unknown)?;
+fn permitted(key: &[u8], text: &str, wall_now: Millis) -> Result<Permit> {
+    let (permit, expiry) = opened(key, text).ok_or_else(unknown)?;
     if wall_now.secs().0 < expiry {
-        return Ok(grant);
+        return Ok(permit);
     }
     Err(Error::forbidden(format!(
         "The authorization token is not valid at the current time. Please create another token and retry (token expiry time: {}, current server time: {}).",
         format_iso(Millis(expiry.saturating_mul(1000))),
         format_iso(wall_now),
     )))
+}
+
+fn ended() -> Error {
+    Error::forbidden(
+        "The authorization token is not valid any more: its permission has been deleted. Please use a token of another permission.",
+    )
 }
 
 fn signer(key: &[u8], content: &[u8]) -> Hmac<Sha256> {
@@ -87,7 +109,7 @@ fn signer(key: &[u8], content: &[u8]) -> Hmac<Sha256> {
 }
 
 /// The content of a token whose signature is right.
-fn opened(key: &[u8], text: &str) -> Option<(Grant, u64)> {
+fn opened(key: &[u8], text: &str) -> Option<(Permit, u64)> {
     if text.len() > TOKEN_BYTES_MAX {
         return None;
     }
@@ -100,55 +122,31 @@ fn opened(key: &[u8], text: &str) -> Option<(Grant, u64)> {
     read_content(std::str::from_utf8(&content).ok()?)
 }
 
-/// `version|expiry|database|collection|item|mode|partition key`, where 0 and an empty text stand for none.
-fn content_of(grant: &Grant, expiry_secs: u64) -> String {
-    let item = grant.item.map(|item| item.to_string()).unwrap_or_default();
-    let partition = grant
-        .partition
-        .as_ref()
-        .map(PartitionKey::to_json)
-        .unwrap_or_default();
-    format!(
-        "{CONTENT_VERSION}|{expiry_secs}|{}|{}|{item}|{}|{partition}",
-        grant.database,
-        grant.collection.map_or(0, |cid| cid.0),
-        if grant.write { WRITE } else { READ },
-    )
+/// `version|expiry|database|user|number|name`; a name may hold any sign, so it is the last.
+fn content_of(permit: &Permit, expiry_secs: u64) -> String {
+    let Permit {
+        database,
+        user,
+        number,
+        id,
+    } = permit;
+    format!("{CONTENT_VERSION}|{expiry_secs}|{database}|{user}|{number}|{id}")
 }
 
-fn read_content(content: &str) -> Option<(Grant, u64)> {
-    let mut parts = content.splitn(7, '|');
+fn read_content(content: &str) -> Option<(Permit, u64)> {
+    let mut parts = content.splitn(6, '|');
     let mut next = || parts.next();
     if next()? != CONTENT_VERSION {
         return None;
     }
     let expiry = next()?.parse().ok()?;
-    let database = next()?.parse().ok()?;
-    let collection = match next()?.parse().ok()? {
-        0 => None,
-        number => Some(CollectionId(number)),
+    let permit = Permit {
+        database: next()?.parse().ok()?,
+        user: next()?.parse().ok()?,
+        number: next()?.parse().ok()?,
+        id: Str::new(next()?),
     };
-    let item = match next()? {
-        "" => None,
-        text => Some(text.parse().ok()?),
-    };
-    let write = match next()? {
-        WRITE => true,
-        READ => false,
-        _ => return None,
-    };
-    let partition = match next()? {
-        "" => None,
-        text => Some(PartitionKey::parse(text).ok()?),
-    };
-    let grant = Grant {
-        database,
-        collection,
-        item,
-        partition,
-        write,
-    };
-    Some((grant, expiry))
+    Some((permit, expiry))
 }
 
 fn unknown() -> Error {
@@ -165,51 +163,43 @@ mod tests {
     const KEY: &[u8] = b"0123456789abcdef";
     const EXPIRY: u64 = 2_000_000_000;
 
-    fn grants() -> Vec<Grant> {
-        let plain = Grant {
+    fn permits() -> Vec<Permit> {
+        let plain = Permit {
             database: 1,
-            collection: Some(CollectionId(2)),
-            item: None,
-            partition: None,
-            write: true,
+            user: 2,
+            number: 3,
+            id: Str::new("p"),
+        };
+        let named = |id: &str| Permit {
+            id: Str::new(id),
+            ..plain.clone()
         };
         vec![
             plain.clone(),
-            Grant {
-                collection: None,
-                write: false,
-                ..plain.clone()
-            },
-            Grant {
-                item: Some((1 << 60) - 1),
-                ..plain.clone()
-            },
-            Grant {
-                partition: Some(PartitionKey::parse("[\"a|b;\\\"\",1.5,null]").unwrap()),
-                ..plain.clone()
-            },
-            Grant {
-                partition: Some(PartitionKey::parse("[{}]").unwrap()),
+            named("a|b;\"ü你"),
+            named("||"),
+            Permit {
+                number: u32::MAX,
                 ..plain
             },
         ]
     }
 
     #[test]
-    fn a_token_says_what_was_granted_until_it_ends() {
-        for grant in grants() {
-            let text = issue(KEY, &grant, EXPIRY);
+    fn a_token_names_its_permission_until_it_ends() {
+        for permit in permits() {
+            let text = issue(KEY, &permit, EXPIRY);
             assert!(text.starts_with(PREFIX) && text.ends_with(';'), "{text}");
             assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
             assert_eq!(
-                granted(KEY, &text, Millis(EXPIRY * 1000 - 1)).unwrap(),
-                grant
+                permitted(KEY, &text, Millis(EXPIRY * 1000 - 1)).unwrap(),
+                permit
             );
             let bare = text.strip_prefix(PREFIX).unwrap();
-            assert_eq!(granted(KEY, bare, Millis(0)).unwrap(), grant);
+            assert_eq!(permitted(KEY, bare, Millis(0)).unwrap(), permit);
             for late in [EXPIRY * 1000, EXPIRY * 1000 + 1, u64::MAX] {
                 assert_eq!(
-                    granted(KEY, &text, Millis(late)).unwrap_err().kind,
+                    permitted(KEY, &text, Millis(late)).unwrap_err().kind,
                     Kind::Forbidden
                 );
             }
@@ -218,8 +208,8 @@ mod tests {
 
     #[test]
     fn no_altered_sign_passes() {
-        for grant in grants() {
-            let text = issue(KEY, &grant, EXPIRY);
+        for permit in permits() {
+            let text = issue(KEY, &permit, EXPIRY);
             for at in PREFIX.len()..text.len() - 1 {
                 for other in ["A", "9", ";", "="] {
                     let mut altered = text.clone();
@@ -228,8 +218,8 @@ mod tests {
                         continue;
                     }
                     // The last sign of a base64 text has bits that mean nothing; what it grants must still be the same.
-                    if let Ok(read) = granted(KEY, &altered, Millis(0)) {
-                        assert_eq!(read, grant, "{altered}");
+                    if let Ok(read) = permitted(KEY, &altered, Millis(0)) {
+                        assert_eq!(read, permit, "{altered}");
                     }
                 }
             }
@@ -238,10 +228,10 @@ mod tests {
 
     #[test]
     fn another_keys_token_is_unknown() {
-        let text = issue(KEY, &grants()[0], EXPIRY);
+        let text = issue(KEY, &permits()[0], EXPIRY);
         for key in [&b""[..], b"other", &KEY[1..]] {
             assert_eq!(
-                granted(key, &text, Millis(0)).unwrap_err().kind,
+                permitted(key, &text, Millis(0)).unwrap_err().kind,
                 Kind::Unauthorized
             );
         }
@@ -260,7 +250,7 @@ mod tests {
             &long,
         ] {
             assert_eq!(
-                granted(KEY, text, Millis(0)).unwrap_err().kind,
+                permitted(KEY, text, Millis(0)).unwrap_err().kind,
                 Kind::Unauthorized
             );
         }

@@ -1,10 +1,12 @@
 //! A permission's token opens its resource, as far as its mode says, and nothing else.
 
 use crate::support::{ALWAYS, Bench, all, kind, object, text, value, visible, write};
-use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
+use lapsedb_service::access::Grant;
+use lapsedb_service::items::feed::Selection;
+use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, versions};
 use lapsedb_service::users::{self, permissions};
 use lapsedb_service::{
-    Clock, Ctx, Kind, Millis, PartitionKey, Who, collections, databases, resource, token,
+    Clock, Ctx, Kind, Millis, PartitionKey, Result, Who, collections, databases, resource, token,
 };
 
 async fn bench() -> Bench {
@@ -32,8 +34,109 @@ async fn grant(bench: &Bench, id: &str, mode: &str, resource: &str, key: &str) -
         .await
         .unwrap();
     let token = text(&permission, "_token");
-    let grant = token::verify(&bench.service, &token, Clock::wall_now()).unwrap();
-    bench.by(Who::Token(grant))
+    bench.by(Who::Token(granted(bench, &token).await.unwrap()))
+}
+
+async fn granted(bench: &Bench, token: &str) -> Result<Grant> {
+    token::verify(&bench.service, token, Clock::wall_now()).await
+}
+
+/// Makes a permission and gives its token.
+async fn issue(bench: &Bench, user: &str, id: &str, mode: &str) -> String {
+    let body = object(&format!(
+        "{{\"id\":\"{id}\",\"permissionMode\":\"{mode}\",\"resource\":\"dbs/db/colls/c\"}}"
+    ));
+    let made = permissions::create(&bench.ctx, ("db", user), &body, true, None).await;
+    text(&made.unwrap(), "_token")
+}
+
+#[test]
+fn a_token_ends_with_its_permission() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        for user in ["v", "w"] {
+            let body = object(&format!("{{\"id\":\"{user}\"}}"));
+            users::create(&bench.ctx, "db", &body, false).await.unwrap();
+        }
+        let deleted = issue(&bench, "u", "deleted", "All").await;
+        let other = issue(&bench, "u", "other", "All").await;
+        let of_user = issue(&bench, "v", "p", "All").await;
+        let of_database = issue(&bench, "w", "p", "All").await;
+        for token in [&deleted, &other, &of_user, &of_database] {
+            assert!(granted(&bench, token).await.is_ok());
+        }
+        permissions::delete(&bench.ctx, ("db", "u"), "deleted", &ALWAYS)
+            .await
+            .unwrap();
+        assert_eq!(kind(granted(&bench, &deleted).await), Kind::Forbidden);
+        let again = issue(&bench, "u", "deleted", "All").await;
+        assert_eq!(kind(granted(&bench, &deleted).await), Kind::Forbidden);
+        assert!(granted(&bench, &again).await.is_ok());
+        users::delete(&bench.ctx, "db", "v", &ALWAYS).await.unwrap();
+        assert_eq!(kind(granted(&bench, &of_user).await), Kind::Forbidden);
+        assert!(granted(&bench, &other).await.is_ok());
+        databases::delete(&bench.ctx, "db", &ALWAYS).await.unwrap();
+        for token in [&other, &again, &of_database] {
+            assert_eq!(kind(granted(&bench, token).await), Kind::Forbidden);
+        }
+    });
+}
+
+#[test]
+fn a_token_changes_with_its_permission() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let token = issue(&bench, "u", "p", "All").await;
+        assert!(granted(&bench, &token).await.unwrap().write);
+        issue(&bench, "u", "p", "Read").await;
+        assert!(!granted(&bench, &token).await.unwrap().write);
+        let renamed =
+            object("{\"id\":\"q\",\"permissionMode\":\"All\",\"resource\":\"dbs/db/colls/d\"}");
+        permissions::replace(&bench.ctx, ("db", "u"), "p", &renamed, &ALWAYS, None)
+            .await
+            .unwrap();
+        // Another one has its old name now.
+        issue(&bench, "u", "p", "Read").await;
+        let reader = bench.by(Who::Token(granted(&bench, &token).await.unwrap()));
+        write(&reader, "db", "d", "a").await.unwrap();
+        assert_eq!(
+            kind(visible(&reader, "db", "c", "a").await),
+            Kind::Forbidden
+        );
+    });
+}
+
+#[test]
+fn who_may_only_read_does_not_begin_to_keep_versions() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let request = versions::Request {
+            selection: Selection {
+                partition: None,
+                range_id: None,
+                epk: None,
+            },
+            start: versions::Start::Now,
+            items_max: None,
+        };
+        let read = async |ctx: &Ctx, coll: &str| {
+            let page = versions::versions(ctx, ("db", coll), None, &request).await;
+            page.map(|_| ())
+        };
+        let readers = [
+            bench.by(Who::ReadOnly),
+            grant(&bench, "r", "Read", "dbs/db/colls/c", "").await,
+        ];
+        for reader in &readers {
+            assert_eq!(kind(read(reader, "c").await), Kind::Forbidden);
+        }
+        read(&bench.ctx, "c").await.unwrap();
+        for reader in &readers {
+            read(reader, "c").await.unwrap();
+        }
+        let writer = grant(&bench, "w", "All", "dbs/db/colls/d", "").await;
+        read(&writer, "d").await.unwrap();
+    });
 }
 
 #[test]
@@ -184,11 +287,10 @@ fn a_token_ends() {
             permissions::create(&bench.ctx, ("db", "u"), &body, false, Some(600)).await;
         let token = text(&permission.unwrap(), "_token");
         let at = |secs: u64| Millis(before.0 + secs * 1000);
-        assert!(token::verify(&bench.service, &token, at(590)).is_ok());
-        assert_eq!(
-            kind(token::verify(&bench.service, &token, at(700))),
-            Kind::Forbidden
-        );
+        let verified = token::verify(&bench.service, &token, at(590)).await;
+        assert!(verified.is_ok());
+        let verified = token::verify(&bench.service, &token, at(700)).await;
+        assert_eq!(kind(verified), Kind::Forbidden);
         let short = permissions::read(&bench.ctx, ("db", "u"), "p", &ALWAYS, Some(599)).await;
         assert_eq!(kind(short), Kind::BadRequest);
     });

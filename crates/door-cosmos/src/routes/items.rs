@@ -257,6 +257,7 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
 /// The plan that tells every client to send the text as it is and hand on what comes: all of the work is done here.
 async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let scope = call.ctx.scope(db, coll).await?;
+    call.ctx.who.may_read_collection(&scope.collection)?;
     items::query::check(&Query::of_body(&call.value()?)?)?;
     let body = br#"{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#;
     let mut answer = Answer::json(StatusCode::OK, charge::METADATA_READ, body.to_vec());

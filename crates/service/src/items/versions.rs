@@ -61,13 +61,32 @@ pub async fn versions(
     let (scope, range, limits) = open(ctx, address, intended, asked).await?;
     let throughputs = ctx.service().throughputs();
     let found = match request.start {
-        Start::Now => begin(ctx, scope, address, intended).await?,
+        Start::Now => {
+            may_begin(ctx, &scope, &request.selection)?;
+            begin(ctx, scope, address, intended).await?
+        }
         Start::After(lsn) => follow(ctx, scope, address, intended, &range, lsn, limits).await?,
     };
     let bytes = found.events.iter().map(size).sum();
     let charge = charge::feed(bytes);
     throughputs.spend(&found.scope.view, &found.scope.collection, charge);
     Ok(VersionsPage { charge, ..found })
+}
+
+/// Whether a reader may begin where no versions are kept yet: that makes every write cost more and take more room from then on,
+/// so it is for who may write.
+fn may_begin(ctx: &Ctx, scope: &Scope, selection: &Selection) -> Result<()> {
+    let collection = &scope.collection;
+    if collection.history.kept {
+        return Ok(());
+    }
+    let partition = selection.partition.as_ref();
+    let allowed = ctx.who.may_write_items(collection, partition);
+    allowed.map_err(|_| {
+        Error::forbidden(
+            "This container does not keep versions yet, and reading them would begin it, which needs a key or token that may write. Once somebody who may write has read them from now on, others may.",
+        )
+    })
 }
 
 /// Begins to follow: whatever has happened by now, expiries included, lies behind the reader.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::reply::{Conditions, Owner, Reply};
 use crate::users::{database_of, find, permissions, shelf};
 
-/// Deletes a user and its permissions. Tokens already given out end by themselves.
+/// Deletes a user and its permissions. Tokens already given out end with them.
 ///
 /// # Errors
 /// When it is not there or not as the client knows it, or who asks may not.

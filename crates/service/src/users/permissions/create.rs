@@ -45,7 +45,7 @@ pub async fn create(
         let permission = wanted.record(&view, &holder.database, number).await?;
         change.put(shelf.key(&wanted.id), permission.body.clone());
         if let Some(done) = attempts.commit(ctx, &view, change).await? {
-            let value = holder.value(ctx, &permission.committed(&done), life)?;
+            let value = holder.value(ctx, &permission.committed(&done), life);
             return Ok(Reply::written(outcome, &done, holder.owner(), value));
         }
     }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::reply::{Conditions, Reply};
 use crate::users::permissions::Holder;
 
-/// Deletes a permission. Tokens already given out end by themselves.
+/// Deletes a permission. Tokens already given out end with it.
 ///
 /// # Errors
 /// When it is not there or not as the client knows it, or who asks may not.

@@ -22,7 +22,7 @@ pub async fn list(
     let holder = Holder::find(&view, db, user).await?;
     let mut entries = Vec::new();
     for permission in holder.shelf().all(&view).await? {
-        let value = holder.value(ctx, &permission, life)?;
+        let value = holder.value(ctx, &permission, life);
         entries.push((u64::from(permission.number), value));
     }
     feed::page(&view, holder.owner(), entries, ask)

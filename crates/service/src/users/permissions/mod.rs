@@ -21,12 +21,13 @@ pub use list::list;
 pub use read::read;
 pub use replace::replace;
 
+use crate::access::Grant;
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::named::{Named, Shelf};
 use crate::reply::Owner;
 use crate::resource::push_system;
-use crate::token;
+use crate::token::{self, Permit};
 use crate::users;
 
 /// Properties of a permission that its user writes.
@@ -38,6 +39,19 @@ pub(crate) fn shelf(database: u32, user: u32) -> Shelf {
         kind: MetaKind::Permission,
         owner: u64::from(database) << 32 | u64::from(user),
     }
+}
+
+/// What the permission of a token grants now; nothing if it is not there any more.
+pub(crate) async fn granted(view: &View, permit: &Permit) -> Result<Option<Grant>> {
+    let shelf = shelf(permit.database, permit.user);
+    let same = |named: &Named| named.number == permit.number;
+    let by_name = shelf.find(view, &permit.id, None).await?.filter(same);
+    let found = match by_name {
+        Some(found) => Some(found),
+        // It may have another name by now; and another one may have its name.
+        None => shelf.all(view).await?.into_iter().find(same),
+    };
+    found.map(|named| target::grant_of(&named.body)).transpose()
 }
 
 /// The user whose permissions a request is about.
@@ -79,7 +93,7 @@ impl Holder {
     }
 
     /// A permission as clients see it, with a fresh token.
-    fn value(&self, ctx: &Ctx, permission: &Named, life_secs: u64) -> Result<Value> {
+    fn value(&self, ctx: &Ctx, permission: &Named, life_secs: u64) -> Value {
         let rid = PermissionRid {
             db: self.database.number,
             user: self.user.number,
@@ -91,9 +105,14 @@ impl Holder {
             DatabaseRid(self.database.number).text(),
             users::rid(&self.database, &self.user),
         );
-        let grant = target::grant_of(&permission.body)?;
+        let permit = Permit {
+            database: self.database.number,
+            user: self.user.number,
+            number: permission.number,
+            id: permission.id.clone(),
+        };
         let expiry = Clock::wall_now().secs().0.saturating_add(life_secs);
-        let token = token::issue(&ctx.service().config().master_key, &grant, expiry);
+        let token = token::issue(&ctx.service().config().master_key, &permit, expiry);
         let mut object = Object::new();
         object.push("id", Value::String(permission.id.clone()));
         for name in SHOWN {
@@ -103,6 +122,6 @@ impl Holder {
         }
         push_system(&mut object, rid, own, permission.lsn, permission.written);
         object.push("_token", Value::from(token));
-        Ok(Value::Object(object))
+        Value::Object(object)
     }
 }

@@ -22,7 +22,7 @@ pub async fn read(
     let view = ctx.view().await?;
     let holder = Holder::find(&view, db, user).await?;
     let permission = holder.permission(&view, id).await?;
-    let value = holder.value(ctx, &permission, life)?;
+    let value = holder.value(ctx, &permission, life);
     Ok(Reply::read(
         &view,
         conditions,

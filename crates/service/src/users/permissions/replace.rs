@@ -45,7 +45,7 @@ pub async fn replace(
         let permission = wanted.record(&view, &holder.database, old.number).await?;
         change.put(shelf.key(&wanted.id), permission.body.clone());
         if let Some(done) = attempts.commit(ctx, &view, change).await? {
-            let value = holder.value(ctx, &permission.committed(&done), life)?;
+            let value = holder.value(ctx, &permission.committed(&done), life);
             let owner = holder.owner();
             return Ok(Reply::written(Outcome::Replaced, &done, owner, value));
         }
