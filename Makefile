@@ -63,6 +63,7 @@ check: rocksdb
 	cargo run --release --quiet -p xtask -- tidy
 	python3 -m unittest discover -q tools/tests
 	tools/same-features
+	tools/deny
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
 spec: build
