@@ -213,11 +213,14 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
 
 /// The certificate, after the store is ours: two servers starting at once must not both make one.
 fn identity(config: &Config) -> Result<Option<Identity>, String> {
-    match (config.protocol, &config.data_path) {
-        (Protocol::Http, _) => Ok(None),
-        (Protocol::Https | Protocol::Both, None) => Identity::make().map(Some),
-        (Protocol::Https | Protocol::Both, Some(path)) => Identity::load_or_make(path).map(Some),
-    }
+    let given = config.given_names();
+    let identity = match (config.protocol, &config.data_path) {
+        (Protocol::Http, _) => return Ok(None),
+        (Protocol::Https | Protocol::Both, None) => Identity::make(&given)?,
+        (Protocol::Https | Protocol::Both, Some(path)) => Identity::load_or_make(path, &given)?,
+    };
+    tracing::info!(sha256 = identity.fingerprint(), "certificate");
+    Ok(Some(identity))
 }
 
 /// The one line on standard output that other programs wait for.

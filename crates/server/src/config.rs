@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use self::keys::Keys;
 use self::settings::{Asked, Given, Layer};
 use crate::origin::{self, Origins};
+use crate::tls;
 
 /// The shortest time for which changes are kept.
 const CHANGE_RETENTION_SECONDS_MIN: u64 = 60;
@@ -98,6 +99,24 @@ pub enum Protocol {
 }
 
 impl Config {
+    /// The names of this server that the operator has given: the address to listen on, and the host named to Mongo clients.
+    pub fn given_names(&self) -> Vec<String> {
+        let bind = Some(self.bind).filter(|bind| !bind.is_unspecified());
+        let advertise = self
+            .mongo
+            .as_ref()
+            .and_then(|mongo| mongo.advertise.as_deref());
+        let host = advertise.and_then(|address| address.rsplit_once(':'));
+        let host = host.map(|(host, _)| host.trim_start_matches('[').trim_end_matches(']'));
+        let host = host
+            .map(str::to_ascii_lowercase)
+            .filter(|host| tls::is_name(host));
+        bind.map(|bind| bind.to_string())
+            .into_iter()
+            .chain(host)
+            .collect()
+    }
+
     /// Reads and checks everything. An error is one line.
     pub fn load(
         args: impl IntoIterator<Item = OsString>,

@@ -157,7 +157,7 @@ mod tests {
         let listeners = Listeners::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), 0).await;
         let listeners = listeners.unwrap();
         let address = listeners.address;
-        let tls = Identity::make().unwrap().server_config().unwrap();
+        let tls = Identity::make(&[]).unwrap().server_config().unwrap();
         let speech = Speech {
             protocol: Protocol::Both,
             tls: Some(TlsAcceptor::from(tls)),

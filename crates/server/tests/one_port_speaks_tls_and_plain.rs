@@ -7,6 +7,7 @@ use crate::common::{self, Reply, Server};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName};
+use sha2::Digest as _;
 
 /// A client that trusts this certificate and nothing else.
 fn client(pem: &str, alpn: &[&[u8]]) -> Arc<ClientConfig> {
@@ -107,4 +108,23 @@ fn beyond_loopback_plain_text_must_be_asked_for() {
     assert!(reply.body.contains("TLS"));
     let server = start(&["--insecure-plaintext"]);
     assert_eq!(server.call("GET", "/alive", &[], "").status, 200);
+}
+
+#[test]
+fn the_certificate_names_the_address_and_is_told_by_its_fingerprint() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let mut command = common::program();
+    command.stderr(std::fs::File::create(&log).unwrap());
+    let server = Server::start_by(command, &["--memory", "--bind", "127.0.0.2"]);
+    let pem = certificate(&server);
+    for name in ["localhost", "127.0.0.1", "127.0.0.2"] {
+        assert_eq!(ask(&server, &pem, name).unwrap(), 200, "{name}");
+    }
+    assert!(ask(&server, &pem, "127.0.0.3").is_err());
+    let der = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+    let digest = sha2::Sha256::digest(&der);
+    let pairs: Vec<String> = digest.iter().map(|byte| format!("{byte:02X}")).collect();
+    let told = std::fs::read_to_string(log).unwrap();
+    assert!(told.contains(&pairs.join(":")), "{told}");
 }

@@ -405,3 +405,24 @@ fn a_key_on_the_command_line_is_warned_of() {
     assert!(warnings(&format!("--key {PUBLISHED_KEY}"), &[]).is_empty());
     assert!(warnings("", &[]).is_empty());
 }
+
+#[test]
+fn the_certificate_names_what_the_operator_has_given() {
+    for (flags, expected) in [
+        ("", &["127.0.0.1"][..]),
+        ("--bind ::1", &["::1"]),
+        (
+            "--bind 127.0.0.2 --mongo-advertise DB.example:1",
+            &["127.0.0.2", "db.example"],
+        ),
+        (
+            "--mongo-advertise [2001:db8::1]:1",
+            &["127.0.0.1", "2001:db8::1"],
+        ),
+        ("--mongo-advertise no/name:1", &["127.0.0.1"]),
+    ] {
+        assert_eq!(config(flags, &[]).given_names(), expected, "{flags}");
+    }
+    let open = format!("--bind 0.0.0.0 --key {LONG_KEY}");
+    assert!(config(&open, &[]).given_names().is_empty());
+}
