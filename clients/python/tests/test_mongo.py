@@ -229,3 +229,24 @@ def test_a_write_that_is_sent_again_after_a_restart_is_executed_once(own_server_
 def own_server_mongo():
     with running("--mongo-port", "0") as server:
         yield server
+
+
+def test_the_read_only_key_opens_no_first_change_stream():
+    """Changes are kept from the first stream on, which makes writes cost more: that is not for who may only read."""
+    options = {"serverSelectionTimeoutMS": SELECTION_MS_MAX}
+    with running("--read-only-key", READ_ONLY_KEY, "--mongo-port", "0", "--mongo-auth", "on") as server:
+        master = pymongo.MongoClient(server.mongo_url(), username="lapsedb", password=KEY, **options)
+        reader = pymongo.MongoClient(server.mongo_url(), username="lapsedb-reader", password=READ_ONLY_KEY, **options)
+        with master, reader:
+            master.db.c.insert_one({"_id": 1})
+            for source in (reader.db.c, reader.db, reader):
+                with pytest.raises(OperationFailure) as caught:
+                    source.watch()
+                assert caught.value.code == 13
+            with master.db.watch():
+                pass
+            # What is kept of a database is kept of its collections.
+            for source in (reader.db.c, reader.db):
+                with source.watch(max_await_time_ms=500) as stream:
+                    master.db.c.update_one({"_id": 1}, {"$inc": {"n": 1}})
+                    assert stream.next()["operationType"] == "update"

@@ -75,9 +75,11 @@ impl Call<'_> {
     pub(crate) fn ctx(&self) -> Ctx {
         let login = self.connection.login.as_ref();
         let login = login.filter(|_| self.door.settings.auth);
+        let reader = login.is_some_and(|login| matches!(login.kind, Kind::Reader));
         Ctx::new(Arc::clone(&self.door.service), self.who())
             .by(login.and_then(Login::owner))
             .bound_by(login.and_then(Login::rights))
+            .by_read_only_key(reader)
     }
 
     /// Whose sessions it may name.

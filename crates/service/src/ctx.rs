@@ -20,6 +20,8 @@ pub struct Ctx {
     pub login: Option<Arc<str>>,
     /// What the login may do, where that binds it. None may do what `who` may.
     pub rights: Option<Arc<Privileges>>,
+    /// Whether the account's read-only key asks, at the MongoDB API: it may do less than a user whose roles all read.
+    pub read_only_key: bool,
     service: Arc<Service>,
 }
 
@@ -41,6 +43,7 @@ impl Ctx {
             who,
             login: None,
             rights: None,
+            read_only_key: false,
             service,
         }
     }
@@ -63,6 +66,13 @@ impl Ctx {
     pub(crate) fn session_owner(&self) -> Option<[u8; 32]> {
         let (database, user) = self.login.as_deref()?.split_once('.')?;
         Some(SessionId::user(user, database))
+    }
+
+    /// The same request by the account's read-only key, if it is that.
+    #[must_use]
+    pub const fn by_read_only_key(mut self, is_it: bool) -> Ctx {
+        self.read_only_key = is_it;
+        self
     }
 
     /// Whether what a login has opened is open to this request.

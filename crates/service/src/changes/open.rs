@@ -41,6 +41,7 @@ pub(crate) async fn open(
             format!("{stage} is not permitted in a $changeStream pipeline"),
         ));
     }
+    may_begin(work, namespace, options.scope).await?;
     keep_all(work, namespace, options.scope).await?;
     let look = Look::fresh(work, namespace).await?;
     let (after, not_before) = begin(&look.view, namespace, &options).await?;
@@ -125,6 +126,22 @@ async fn end_if_over(
         stream.end(invalidate(event)).await?;
     }
     Ok(())
+}
+
+/// Refuses the read-only key where nothing is kept yet: keeping makes every write cost more from then on. Users whose roles only read
+/// may begin it, as in MongoDB.
+async fn may_begin(work: &Work, namespace: &Namespace, scope: Scope) -> Result<()> {
+    if !work.ctx.read_only_key {
+        return Ok(());
+    }
+    let view = work.ctx.view().await?;
+    match view.catalog().watched_since(scope.watched(namespace)) {
+        Some(_) => Ok(()),
+        None => Err(Fault::new(
+            code::UNAUTHORIZED,
+            "no change stream has been opened here yet, and the read-only key may not open the first: a login that may write has to, or the server to be started with --change-streams-from-start",
+        )),
+    }
 }
 
 /// Has all that is followed be kept: what is there, and what will be made.
