@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lapsedb_service::{Config, Service};
 use lapsedb_value::{Object, Value, bson};
 
-use crate::auth::{Kind, Login};
+use crate::auth::{Asker, Kind, Login};
 use crate::call;
 use crate::connection::{Connection, Peer};
 use crate::door::{Door, Settings};
@@ -83,7 +83,11 @@ impl Bench {
         let command = format!(r#"{{"createUser":"{name}","pwd":"{PASSWORD}","roles":[{roles}]}}"#);
         self.succeed(&mut self.master(), database, &command).await;
         let door = &self.door;
-        let found = door.users.check(door, (database, name), PASSWORD, None);
+        let asker = Asker {
+            app_name: None,
+            client: std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST),
+        };
+        let found = door.users.check(door, (database, name), PASSWORD, asker);
         let kind = found.await.unwrap().unwrap();
         self.connection(Some(Login {
             user: name.to_owned(),

@@ -14,4 +14,6 @@ pub(crate) use login::{Kind, Login};
 pub(crate) use password::{Hash, credentials};
 pub(crate) use sasl::{Mechanism, Session, Start, Step, start};
 pub(crate) use throttle::Throttle;
+#[cfg(test)]
+pub(crate) use users::Asker;
 pub(crate) use users::{Users, is_account};
