@@ -15,7 +15,9 @@ struct Choices<'b>(&'b [u8]);
 
 impl Choices<'_> {
     fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
         self.0 = rest;
         *first
     }
@@ -36,8 +38,21 @@ impl Choices<'_> {
             3 => Value::number(f64::from(self.byte()) * 1e300),
             4 => Value::number(f64::from(self.byte()) / 7.0),
             5 => Value::from("2026-11-15T12:00:00.0000000Z"),
-            6 => Value::from(self.pick(&["", "a", "Text", "x%y_[z]", "\u{e9}\u{1F600}", "[1,2]", "true", "P1D", "day"])),
-            7 => point(f64::from(self.byte()) - 120.0, f64::from(self.byte()) - 120.0),
+            6 => Value::from(self.pick(&[
+                "",
+                "a",
+                "Text",
+                "x%y_[z]",
+                "\u{e9}\u{1F600}",
+                "[1,2]",
+                "true",
+                "P1D",
+                "day",
+            ])),
+            7 => point(
+                f64::from(self.byte()) - 120.0,
+                f64::from(self.byte()) - 120.0,
+            ),
             8 => Value::Array((0..self.below(5)).map(|_| self.value(depth - 1)).collect()),
             _ => Value::Object(self.object(depth - 1)),
         }
@@ -56,7 +71,16 @@ impl Choices<'_> {
     fn path(&mut self) -> String {
         let mut path = self.pick(&["c", "c", "c", "x"]).to_owned();
         for _ in 0..self.below(4) {
-            path.push_str(self.pick(&[".a", ".b", ".c", ".list", "[0]", "[\"a\"]", "['missing']", "[c.a]"]));
+            path.push_str(self.pick(&[
+                ".a",
+                ".b",
+                ".c",
+                ".list",
+                "[0]",
+                "[\"a\"]",
+                "['missing']",
+                "[c.a]",
+            ]));
         }
         path
     }
@@ -64,23 +88,74 @@ impl Choices<'_> {
     fn expr(&mut self, depth: usize) -> String {
         if depth == 0 {
             return match self.below(6) {
-                0 => self.pick(&["null", "true", "false", "undefined", "0", "-1", "1.5", "1e308", "'a'", "\"b\"", "''", "[]", "{}", "@p"]).to_owned(),
+                0 => self
+                    .pick(&[
+                        "null",
+                        "true",
+                        "false",
+                        "undefined",
+                        "0",
+                        "-1",
+                        "1.5",
+                        "1e308",
+                        "'a'",
+                        "\"b\"",
+                        "''",
+                        "[]",
+                        "{}",
+                        "@p",
+                    ])
+                    .to_owned(),
                 _ => self.path(),
             };
         }
         let depth = depth - 1;
         match self.below(14) {
             0 => self.expr(0),
-            1 => format!("({} {} {})", self.expr(depth), self.pick(&["+", "-", "*", "/", "%", "&", "|", "^", "||", "??"]), self.expr(depth)),
-            2 => format!("({} {} {})", self.expr(depth), self.pick(&["=", "!=", "<", "<=", ">", ">=", "AND", "OR"]), self.expr(depth)),
-            3 => format!("({} {})", self.pick(&["NOT", "-", "~", "+"]), self.expr(depth)),
-            4 => format!("({} ? {} : {})", self.expr(depth), self.expr(depth), self.expr(depth)),
-            5 => format!("({} {} ({}, {}))", self.expr(depth), self.pick(&["IN", "NOT IN"]), self.expr(depth), self.expr(depth)),
-            6 => format!("({} BETWEEN {} AND {})", self.expr(depth), self.expr(depth), self.expr(depth)),
+            1 => format!(
+                "({} {} {})",
+                self.expr(depth),
+                self.pick(&["+", "-", "*", "/", "%", "&", "|", "^", "||", "??"]),
+                self.expr(depth)
+            ),
+            2 => format!(
+                "({} {} {})",
+                self.expr(depth),
+                self.pick(&["=", "!=", "<", "<=", ">", ">=", "AND", "OR"]),
+                self.expr(depth)
+            ),
+            3 => format!(
+                "({} {})",
+                self.pick(&["NOT", "-", "~", "+"]),
+                self.expr(depth)
+            ),
+            4 => format!(
+                "({} ? {} : {})",
+                self.expr(depth),
+                self.expr(depth),
+                self.expr(depth)
+            ),
+            5 => format!(
+                "({} {} ({}, {}))",
+                self.expr(depth),
+                self.pick(&["IN", "NOT IN"]),
+                self.expr(depth),
+                self.expr(depth)
+            ),
+            6 => format!(
+                "({} BETWEEN {} AND {})",
+                self.expr(depth),
+                self.expr(depth),
+                self.expr(depth)
+            ),
             7 => format!("({} LIKE {})", self.expr(depth), self.expr(depth)),
             8 => format!("[{}, {}]", self.expr(depth), self.expr(depth)),
             9 => format!("{{k: {}, \"l m\": {}}}", self.expr(depth), self.expr(depth)),
-            10 => format!("{}({})", self.pick(&["EXISTS", "ARRAY", "ALL", "FIRST", "LAST", ""]), self.query(depth, true)),
+            10 => format!(
+                "{}({})",
+                self.pick(&["EXISTS", "ARRAY", "ALL", "FIRST", "LAST", ""]),
+                self.query(depth, true)
+            ),
             _ => {
                 let all = functions::all();
                 let function = &all[self.below(256) * all.len() / 256];
@@ -92,7 +167,9 @@ impl Choices<'_> {
     }
 
     fn query(&mut self, depth: usize, inner: bool) -> String {
-        let aggregate = ["COUNT", "SUM", "AVG", "MIN", "MAX", "MAKELIST", "MAKESET", "COUNTIF"];
+        let aggregate = [
+            "COUNT", "SUM", "AVG", "MIN", "MAX", "MAKELIST", "MAKESET", "COUNTIF",
+        ];
         let select = match self.below(6) {
             0 if !inner => "*".to_owned(),
             1 => format!("VALUE {}({})", self.pick(&aggregate), self.expr(depth)),
@@ -114,12 +191,23 @@ impl Choices<'_> {
         let tail = match (inner, self.below(6)) {
             (true, _) | (false, 0) => String::new(),
             (false, 1) => format!("GROUP BY {}", self.expr(1)),
-            (false, 2) => format!("ORDER BY {} {}", self.path(), self.pick(&["", "ASC", "DESC"])),
+            (false, 2) => format!(
+                "ORDER BY {} {}",
+                self.path(),
+                self.pick(&["", "ASC", "DESC"])
+            ),
             (false, 3) => "OFFSET 1 LIMIT 2".to_owned(),
             (false, 4) => "ORDER BY c.a DESC, c.b OFFSET 0 LIMIT 3".to_owned(),
-            (false, _) => "ORDER BY RANK RRF(FullTextScore(c.a, 'a'), VectorDistance(c.list, [1,2]))".to_owned(),
+            (false, _) => {
+                "ORDER BY RANK RRF(FullTextScore(c.a, 'a'), VectorDistance(c.list, [1,2]))"
+                    .to_owned()
+            }
         };
-        let top = if inner { "" } else { self.pick(&["", "TOP 2 ", "DISTINCT ", ""]) };
+        let top = if inner {
+            ""
+        } else {
+            self.pick(&["", "TOP 2 ", "DISTINCT ", ""])
+        };
         format!("SELECT {top}{select} {from} {filter} {tail}")
     }
 }
@@ -127,7 +215,10 @@ impl Choices<'_> {
 fn point(x: f64, y: f64) -> Value {
     let mut point = Object::new();
     point.push("type", Value::from("Point"));
-    point.push("coordinates", Value::Array(vec![Value::number(x), Value::number(y)]));
+    point.push(
+        "coordinates",
+        Value::Array(vec![Value::number(x), Value::number(y)]),
+    );
     Value::Object(point)
 }
 
@@ -143,7 +234,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut params = Params::new();
     params.set("@p", choices.value(2));
     let text = choices.query(3, false);
-    let Ok(bound) = parse(&text).and_then(|query| bind(&query, &params)) else { return };
+    let Ok(bound) = parse(&text).and_then(|query| bind(&query, &params)) else {
+        return;
+    };
     let looks = AtomicU32::new(0);
     let stop = || looks.fetch_add(1, Ordering::Relaxed) > LOOKS_MAX;
     let env = Env::new(1_794_700_000_000).with_interrupt(&stop);

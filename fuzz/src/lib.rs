@@ -1,5 +1,7 @@
-//! What the targets share: commands made from any bytes, and a server of the Mongo door without a network.
+//! What the targets share: commands and requests made from any bytes, and servers of both APIs without a network.
 
 pub mod bson;
 pub mod commands;
+pub mod http;
+pub mod scram;
 pub mod server;

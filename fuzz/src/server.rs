@@ -50,12 +50,12 @@ fn seed() -> Vec<u8> {
     command.end()
 }
 
-async fn door() -> Arc<Door> {
+async fn door(auth: bool) -> Arc<Door> {
     let service = Service::open(Config::in_memory(b"key".to_vec()))
         .await
         .expect("a store in memory opens");
     let settings = Settings {
-        auth: false,
+        auth,
         advertise: None,
         test_commands: false,
         master_key: "a2V5".to_owned(),
@@ -65,14 +65,14 @@ async fn door() -> Arc<Door> {
     Arc::new(Door::new(service, settings, |_| {}))
 }
 
-/// Sends commands one after the other, and looks at every answer. Cursors are read to their end, within reason.
-pub fn converse(commands: &[Vec<u8>]) {
+/// Runs a conversation on a connection of its own, and sees to it that the connection ends.
+pub fn with_connection(auth: bool, conversation: impl AsyncFnOnce(&mut DuplexStream)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime is made");
     runtime.block_on(async {
-        let door = door().await;
+        let door = door(auth).await;
         let (mut client, server) = tokio::io::duplex(PIPE_BYTES);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         let peer = Peer {
@@ -82,17 +82,24 @@ pub fn converse(commands: &[Vec<u8>]) {
         };
         let served =
             tokio::spawn(async move { door.serve(server, peer, std::future::pending()).await });
-        let first = ask(&mut client, &seed()).await;
+        conversation(&mut client).await;
+        drop(client);
+        served.await.expect("a connection ends by itself");
+    });
+}
+
+/// Sends commands one after the other, and looks at every answer. Cursors are read to their end, within reason.
+pub fn converse(commands: &[Vec<u8>]) {
+    with_connection(false, async |client| {
+        let first = ask(client, &seed()).await;
         assert!(first.is_some(), "the first documents are inserted");
         for command in commands {
             // A message that closes the connection ends the conversation.
-            let Some(reply) = ask(&mut client, command).await else {
+            let Some(reply) = ask(client, command).await else {
                 break;
             };
-            follow(&mut client, &reply).await;
+            follow(client, &reply).await;
         }
-        drop(client);
-        served.await.expect("a connection ends by itself");
     });
 }
 
@@ -127,7 +134,7 @@ fn cursor(reply: &Object) -> Option<(i64, String)> {
 }
 
 /// One command and its answer; none if the server has closed.
-async fn ask(client: &mut DuplexStream, command: &[u8]) -> Option<Object> {
+pub async fn ask(client: &mut DuplexStream, command: &[u8]) -> Option<Object> {
     let length = i32::try_from(16 + 5 + command.len()).ok()?;
     let mut frame = Vec::with_capacity(21 + command.len());
     for number in [length, 7, 0, 2013, 0] {
