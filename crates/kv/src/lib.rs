@@ -23,6 +23,6 @@ pub use engine::{
 };
 pub use engines::memory::{Memory, MemorySnapshot};
 #[cfg(feature = "rocksdb")]
-pub use engines::rocksdb::{Pinned, Rocksdb, RocksdbSnapshot};
+pub use engines::rocksdb::{Pinned, Rocksdb, RocksdbSnapshot, Verified, verify};
 pub use judge::{Judge, Mercy, Verdict};
 pub use open::{AnyEngine, AnySlice, AnySnapshot, EngineKind, OpenError, OpenOptions, open};

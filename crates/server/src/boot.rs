@@ -32,7 +32,7 @@ const TICK_SECONDS: u64 = 1;
 /// Rest between two steps of building an index, in milliseconds.
 const INDEX_PAUSE_MS: u64 = 10;
 /// The store's folder in the data path; the certificate lies beside it.
-const STORE_FOLDER: &str = "store";
+pub const STORE_FOLDER: &str = "store";
 
 /// What all requests share.
 pub struct App {
@@ -80,6 +80,17 @@ pub enum Failure {
 impl From<String> for Failure {
     fn from(line: String) -> Failure {
         Failure::Other(line)
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
+        match error {
+            OpenError::InUse(line) => Failure::InUse(line),
+            OpenError::Clock(_) | OpenError::Format(_) | OpenError::Failed(_) => {
+                Failure::Other(error.to_string())
+            }
+        }
     }
 }
 
@@ -203,12 +214,7 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
         keep_changes: config.keep_changes,
         master_key: config.master_key.clone(),
     });
-    opened.await.map_err(|error| match error {
-        OpenError::InUse(line) => Failure::InUse(line),
-        OpenError::Clock(_) | OpenError::Format(_) | OpenError::Failed(_) => {
-            Failure::Other(error.to_string())
-        }
-    })
+    opened.await.map_err(Failure::from)
 }
 
 /// The certificate, after the store is ours: two servers starting at once must not both make one.

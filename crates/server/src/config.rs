@@ -27,8 +27,19 @@ const PURGE_GRACE_SECONDS_MAX: u64 = 2_147_483_647;
 pub enum Command {
     /// Run the server.
     Serve(Box<Config>),
+    /// Read the whole store and compare checksums.
+    Verify(Verify),
     /// Print this and end.
     Print(String),
+}
+
+/// What `verify` reads, and what it may do.
+#[derive(Clone, Debug)]
+pub struct Verify {
+    /// The data path.
+    pub data_path: PathBuf,
+    /// Drop the damaged part of the write-ahead log.
+    pub drop_damaged_log: bool,
 }
 
 /// A configuration that can be run.
@@ -122,8 +133,9 @@ impl Config {
         args: impl IntoIterator<Item = OsString>,
         variables: impl Fn(&str) -> Option<String>,
     ) -> Result<Command, String> {
-        let flags = match settings::from_flags(args)? {
-            Asked::Run(flags) => flags,
+        let (flags, verifies) = match settings::from_flags(args)? {
+            Asked::Run(flags) => (flags, false),
+            Asked::Verify(flags) => (flags, true),
             Asked::Print(text) => return Ok(Command::Print(text)),
         };
         let variables = settings::from_variables(variables);
@@ -135,9 +147,11 @@ impl Config {
                 settings::from_file(&given.text, &text)?
             }
         };
-        Raw(lay([flags, variables, file]))
-            .check()
-            .map(|config| Command::Serve(Box::new(config)))
+        let raw = Raw(lay([flags, variables, file]));
+        if verifies {
+            return raw.verify().map(Command::Verify);
+        }
+        raw.check().map(|config| Command::Serve(Box::new(config)))
     }
 }
 
@@ -173,6 +187,9 @@ struct Raw(Layer);
 impl Raw {
     fn check(&self) -> Result<Config, String> {
         self.check_engine()?;
+        if let Some(given) = self.0.get("drop-damaged-log") {
+            return Err(bad(given, "only with the command verify"));
+        }
         let bind = self.bind()?;
         let keys = self.keys()?;
         let mongo = self.mongo(bind, keys.own)?;
@@ -201,6 +218,15 @@ impl Raw {
             log_json: self.choice("log-format", &[("text", false), ("json", true)], false)?,
             log_level: self.log_level()?,
             warnings: self.warn_of_keys(),
+        })
+    }
+
+    fn verify(&self) -> Result<Verify, String> {
+        Ok(Verify {
+            data_path: self
+                .data_path()?
+                .ok_or("verify reads a store on disk; allowed: --data-path DIR without --memory")?,
+            drop_damaged_log: self.switch("drop-damaged-log")?,
         })
     }
 

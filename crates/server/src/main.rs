@@ -19,6 +19,7 @@ mod shutdown;
 mod slots;
 mod telemetry;
 mod tls;
+mod verify;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     folder::keep_to_owner();
     let config = match Config::load(std::env::args_os(), |name| std::env::var(name).ok()) {
         Ok(Command::Serve(config)) => config,
+        Ok(Command::Verify(asked)) => return verify::run(&asked),
         Ok(Command::Print(text)) => {
             // Whoever closed the pipe has read enough.
             let _ = std::io::stdout().write_all(text.as_bytes());
@@ -57,8 +59,15 @@ fn main() -> ExitCode {
     };
     match runtime.block_on(boot::run(*config)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(boot::Failure::InUse(line)) => refuse(EXIT_IN_USE, &line),
-        Err(boot::Failure::Other(line)) => refuse(EXIT_FAILED, &line),
+        Err(failure) => fail(&failure),
+    }
+}
+
+/// Ends with the code of a failure.
+fn fail(failure: &boot::Failure) -> ExitCode {
+    match failure {
+        boot::Failure::InUse(line) => refuse(EXIT_IN_USE, line),
+        boot::Failure::Other(line) => refuse(EXIT_FAILED, line),
     }
 }
 

@@ -22,3 +22,4 @@ mod the_same_data_path_twice_ends_with_3;
 mod the_ttl_calls_tell_what_will_happen;
 mod the_virtual_clock_moves_only_by_hand;
 mod tokens_open_what_they_name;
+mod verify_finds_damage_and_drops_it_when_asked;

@@ -43,7 +43,7 @@ pub use lapsedb_record::{Clock, Millis, Secs};
 pub use lapsedb_store::keys::address_of;
 pub use lapsedb_store::partition_key::{EpkRange, PartitionKey};
 pub use lapsedb_store::{
-    Collection, Database, Event, EventImage, EventKind, LiveItem, OpenError, Place,
+    Collection, Database, Event, EventImage, EventKind, LiveItem, OpenError, Place, verify,
 };
 pub use maintain::Gauges;
 pub use service::{Config, Service};

@@ -46,7 +46,7 @@ pub use index::named::keys::Unindexable;
 pub use index::named::{IndexDefinition, IndexPart, NamedIndex, NamedIndexes, PartKind};
 pub use keys::{CollectionId, ItemKey};
 pub use listen::Listener;
-pub use open::{OpenError, OpenOptions, Place};
+pub use open::{OpenError, OpenOptions, Place, Verified, verify};
 pub use outlook::{Forecast, Preview, Width};
 pub use purger::Purged;
 pub use recount::Recount;

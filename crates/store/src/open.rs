@@ -1,9 +1,10 @@
 //! Opens a store: engine, identity, clock, and what an earlier process has left half done.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
+pub use lapsedb_kv::Verified;
 use lapsedb_kv::{AnyEngine, Batch, Engine, EngineKind, Snapshot, Space, Template, Time};
 use lapsedb_record::clock::WallOptions;
 use lapsedb_record::{Clock, Millis};
@@ -66,6 +67,24 @@ impl From<StoreError> for OpenError {
     }
 }
 
+/// Reads the store in a folder from its first to its last byte, without opening it for requests. With `drop_damaged_log`, a
+/// write-ahead log that is damaged is cut off before the damage where that leaves a consistent store.
+///
+/// # Errors
+/// When another process has it, there is none, or it cannot be read at all.
+pub fn verify(path: &Path, drop_damaged_log: bool) -> Result<Verified, OpenError> {
+    lapsedb_kv::verify(path, drop_damaged_log).map_err(open_error)
+}
+
+fn open_error(error: lapsedb_kv::OpenError) -> OpenError {
+    match error {
+        lapsedb_kv::OpenError::InUse { .. } => OpenError::InUse(error.to_string()),
+        lapsedb_kv::OpenError::NotBuilt(_) | lapsedb_kv::OpenError::Failed(_) => {
+            OpenError::Failed(error.to_string())
+        }
+    }
+}
+
 /// The clock as the engine wants it.
 struct EngineTime(Arc<Clock>);
 
@@ -97,12 +116,7 @@ impl Store {
             judge: Arc::clone(&marks) as _,
             ..lapsedb_kv::OpenOptions::new(kind)
         };
-        let engine = lapsedb_kv::open(engine_options).map_err(|error| match error {
-            lapsedb_kv::OpenError::InUse { .. } => OpenError::InUse(error.to_string()),
-            lapsedb_kv::OpenError::NotBuilt(_) | lapsedb_kv::OpenError::Failed(_) => {
-                OpenError::Failed(error.to_string())
-            }
-        })?;
+        let engine = lapsedb_kv::open(engine_options).map_err(open_error)?;
         let clock = Arc::new(start_clock(&engine, &options).await?);
         engine.set_time(Arc::new(EngineTime(Arc::clone(&clock))));
         let store = Store {

@@ -6,6 +6,8 @@ mod lock;
 mod options;
 mod reclaim;
 mod rewrite;
+mod verify;
+mod wal;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use rocksdb::{DB, DBPinnableSlice, ReadOptions, SnapshotWithThreadMode, WriteBat
 use self::database::{Database, engine_error};
 use self::reclaim::Reclaimer;
 use self::rewrite::Rewriter;
+pub use self::verify::{Verified, verify};
 use crate::batch::{Batch, tally};
 use crate::engine::{
     Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
@@ -48,7 +51,7 @@ impl Rocksdb {
         time: Arc<dyn Time>,
         judge: Arc<dyn Judge>,
     ) -> Result<Rocksdb, OpenError> {
-        let database = Database::open(path, &judge)?;
+        let database = Database::open(path, relaxed, &judge)?;
         let mark = database.read_mark()?;
         let view = RocksdbView::new(&database, mark);
         let mut writing = WriteOptions::default();

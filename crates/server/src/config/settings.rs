@@ -73,6 +73,10 @@ pub const SETTINGS: &[Setting] = &[
         "DIR",
         "Folder of the durable store [default: ./lapsedb-data]",
     ),
+    switch(
+        "drop-damaged-log",
+        "With verify: drop the damaged part of the write-ahead log and what follows it; copies are kept",
+    ),
     setting(
         "durability",
         "sync|relaxed",
@@ -197,6 +201,8 @@ pub type Layer = BTreeMap<&'static str, Given>;
 pub enum Asked {
     /// To run, with these settings.
     Run(Layer),
+    /// To read the whole store and compare checksums, with these settings.
+    Verify(Layer),
     /// To print this text and end.
     Print(String),
 }
@@ -231,7 +237,7 @@ fn command() -> Command {
     Command::new("lapsedb")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A document database whose centre is time to live.")
-        .arg(Arg::new("serve").help("serve: run the server (the only command)"))
+        .arg(Arg::new("command").help("serve: run the server [default]; verify: read the whole store and compare checksums"))
         .args(flags)
         .after_help("A flag goes before its variable, a variable before the file, the file before the default.")
 }
@@ -243,11 +249,6 @@ pub fn from_flags(args: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
         Err(error) if !error.use_stderr() => return Ok(Asked::Print(error.to_string())),
         Err(error) => return Err(one_line(&error)),
     };
-    if let Some(word) = matches.get_one::<String>("serve")
-        && word != "serve"
-    {
-        return Err(format!("unknown command '{word}'; allowed: serve"));
-    }
     let layer = SETTINGS.iter().filter_map(|setting| {
         let values: Vec<&str> = matches
             .get_many::<String>(setting.name)?
@@ -263,7 +264,12 @@ pub fn from_flags(args: impl IntoIterator<Item = OsString>) -> Result<Asked, Str
             },
         ))
     });
-    Ok(Asked::Run(layer.collect()))
+    let layer = layer.collect();
+    match matches.get_one::<String>("command").map(String::as_str) {
+        None | Some("serve") => Ok(Asked::Run(layer)),
+        Some("verify") => Ok(Asked::Verify(layer)),
+        Some(word) => Err(format!("unknown command '{word}'; allowed: serve, verify")),
+    }
 }
 
 /// Says in one line what was wrong and what is allowed.

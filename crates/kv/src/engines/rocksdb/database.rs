@@ -9,19 +9,19 @@ use rocksdb::{
 };
 
 use super::lock::FolderLock;
-use super::options;
+use super::{options, wal};
 use crate::engine::{EngineError, Space, Stamp};
 use crate::group::Mark;
 use crate::judge::Judge;
 use crate::open::OpenError;
 
 /// The folder of RocksDB's files, within the folder of the store.
-const FILES: &str = "rocksdb";
+pub(super) const FILES: &str = "rocksdb";
 /// Where the mark stands, in the default column family, which holds nothing else.
-const MARK_KEY: &[u8] = b"mark";
+pub(super) const MARK_KEY: &[u8] = b"mark";
 /// The first byte of the mark: the format of the engine's own data.
 const MARK_FORMAT: u8 = 1;
-const MARK_BYTES: usize = 17;
+pub(super) const MARK_BYTES: usize = 17;
 
 /// Whatever is handed out of the database — views, slices — holds an `Arc` of this.
 pub(super) struct Database {
@@ -35,23 +35,18 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub fn open(path: &Path, judge: &Arc<dyn Judge>) -> Result<Arc<Database>, OpenError> {
+    pub fn open(
+        path: &Path,
+        relaxed: bool,
+        judge: &Arc<dyn Judge>,
+    ) -> Result<Arc<Database>, OpenError> {
         let lock = FolderLock::take(path)?;
         let files = path.join(FILES);
         let is_new = is_new(&files)?;
-        let cache = options::cache();
-        let families = Space::ALL
-            .iter()
-            .map(|space| (space.name(), options::family(*space, &cache, judge)));
-        let own = (
-            DEFAULT_COLUMN_FAMILY_NAME,
-            options::family(Space::Meta, &cache, judge),
-        );
-        let families = families
-            .chain([own])
-            .map(|(name, options)| ColumnFamilyDescriptor::new(name, options));
-        let db = DB::open_cf_descriptors(&options::database(is_new), &files, families)
-            .map_err(engine_error)?;
+        end_log_with_a_whole_record(&files, relaxed)?;
+        let options = options::database(is_new).map_err(engine_error)?;
+        let db =
+            DB::open_cf_descriptors(&options, &files, families(judge)).map_err(engine_error)?;
         let owner = Arc::new(db);
         // SAFETY: the reference points into the allocation of `owner`, which neither moves nor ends
         // before the `Database` that holds it. The reference and what is borrowed through it (families,
@@ -95,19 +90,7 @@ impl Database {
         let Some(value) = self.db.get_pinned(MARK_KEY).map_err(engine_error)? else {
             return Ok(Mark::default());
         };
-        let damaged =
-            || EngineError::Corrupt("the mark of the newest commit is not readable".to_owned());
-        let (format, numbers) = value.split_first().ok_or_else(damaged)?;
-        if *format != MARK_FORMAT {
-            return Err(EngineError::Corrupt(format!(
-                "the store has format {format}; this program knows {MARK_FORMAT}"
-            )));
-        }
-        let both = u128::from_be_bytes(numbers.try_into().map_err(|_| damaged())?);
-        Ok(Mark {
-            stamp: Stamp((both >> 64) as u64),
-            now: both as u64,
-        })
+        mark_of_value(&value)
     }
 
     /// Makes the log durable as far as it is written.
@@ -161,6 +144,61 @@ impl Database {
             .map(|file| file.len())
             .sum()
     }
+}
+
+/// All column families with their settings.
+pub(super) fn families(judge: &Arc<dyn Judge>) -> Vec<ColumnFamilyDescriptor> {
+    let cache = options::cache();
+    let families = Space::ALL
+        .iter()
+        .map(|space| (space.name(), options::family(*space, &cache, judge)));
+    let own = (
+        DEFAULT_COLUMN_FAMILY_NAME,
+        options::family(Space::Meta, &cache, judge),
+    );
+    families
+        .chain([own])
+        .map(|(name, options)| ColumnFamilyDescriptor::new(name, options))
+        .collect()
+}
+
+/// The mark that these bytes say.
+pub(super) fn mark_of_value(value: &[u8]) -> Result<Mark, EngineError> {
+    let damaged =
+        || EngineError::Corrupt("the mark of the newest commit is not readable".to_owned());
+    let (format, numbers) = value.split_first().ok_or_else(damaged)?;
+    if *format != MARK_FORMAT {
+        return Err(EngineError::Corrupt(format!(
+            "the store has format {format}; this program knows {MARK_FORMAT}"
+        )));
+    }
+    let both = u128::from_be_bytes(numbers.try_into().map_err(|_| damaged())?);
+    Ok(Mark {
+        stamp: Stamp((both >> 64) as u64),
+        now: both as u64,
+    })
+}
+
+/// Cuts off what a loss of power has left of an unfinished write. Refuses a log that is damaged: what would be missing
+/// without the damaged part was acknowledged.
+fn end_log_with_a_whole_record(files: &Path, relaxed: bool) -> Result<(), EngineError> {
+    let inspection = wal::inspect(files)?;
+    let Some(found) = &inspection.fault else {
+        return Ok(());
+    };
+    if !found.is_torn(relaxed) {
+        return Err(EngineError::Corrupt(format!(
+            "the write-ahead log is damaged: {inspection}. Without the damaged part {} would be lost. Restore a backup, or \
+             run `lapsedb verify`, which says more and can drop that part",
+            inspection.loss()
+        )));
+    }
+    if found.following.begun > 0 {
+        tracing::warn!(log = %inspection, lost = inspection.loss(), "a loss of power has cost commits that were not yet on disk (--durability relaxed)");
+    } else {
+        tracing::info!(log = %inspection, "the last write before the server ended was not finished; it was not acknowledged and is removed");
+    }
+    wal::cut_torn_end(&inspection, found)
 }
 
 /// Whether there is nothing yet. RocksDB takes a folder without its CURRENT file for empty, starts

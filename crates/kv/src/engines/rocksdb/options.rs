@@ -54,19 +54,16 @@ const MANIFEST_STEP_BYTES: usize = 64 * KIB;
 const MANIFEST_BYTES_MAX: usize = 16 * MIB;
 
 /// The settings of the database as a whole.
-pub(super) fn database(is_new: bool) -> Options {
+pub(super) fn database(is_new: bool) -> Result<Options, rocksdb::Error> {
     let mut options = Options::default();
     options.create_if_missing(is_new);
     options.create_missing_column_families(true);
 
     options.set_paranoid_checks(true);
-    // A crash may cut the last record of the log short: that one was never acknowledged, and is
-    // dropped. A record that is whole but fails its checksum is damage to acknowledged data. In
-    // RocksDB's words the first is a "corrupted tail"; despite its name this mode stops at the
-    // second, wherever in the log it lies. "Point in time" would silently end the log there, and
-    // "absolute consistency" would not start after an ordinary crash. Tests cut and damage logs.
-    options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
-    // A log that is missing, or shorter than what was synced of it when it was closed, is noticed.
+    // The log was looked at before (`wal.rs`): it ends with a whole record, so whatever RocksDB stumbles over is damage.
+    options.set_wal_recovery_mode(DBRecoveryMode::AbsoluteConsistency);
+    // A log that is missing, or shorter than what was synced of it when it was closed, is noticed: by the manifest, and by
+    // what each log says of the one before it.
     options.set_track_and_verify_wals_in_manifest(true);
     options.set_max_total_wal_size(LOG_BYTES_MAX);
     options.set_db_write_buffer_size(WRITE_BUFFERS_BYTES_MAX);
@@ -89,7 +86,8 @@ pub(super) fn database(is_new: bool) -> Options {
     options.set_keep_log_file_num(DIARY_FILES_MAX);
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
-    options
+    // The only setting that the crate offers by its name alone.
+    options.get_options_from_string("track_and_verify_wals=true")
 }
 
 /// One cache for all spaces.

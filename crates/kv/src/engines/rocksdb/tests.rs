@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 mod judged;
+mod log_damage;
 
 use lapsedb_testkit::TimeLimit;
 use parking_lot::RwLock;
