@@ -32,7 +32,8 @@ pub fn status(kind: &Kind) -> StatusCode {
         Kind::NotImplemented => StatusCode::BAD_REQUEST,
         Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::TimedOut => StatusCode::REQUEST_TIMEOUT,
+        // The one status after which no SDK takes a write for not executed, and none sends it again by itself.
+        Kind::TimedOut | Kind::OutcomeUnknown => StatusCode::REQUEST_TIMEOUT,
     }
 }
 
@@ -59,6 +60,7 @@ pub fn sub_status(kind: &Kind) -> u64 {
         | Kind::NotImplemented
         | Kind::Internal
         | Kind::Unavailable
+        | Kind::OutcomeUnknown
         | Kind::TimedOut => 0,
     }
 }
@@ -84,7 +86,7 @@ fn code(kind: &Kind) -> &'static str {
         Kind::MethodNotAllowed => "MethodNotAllowed",
         Kind::Internal => "InternalServerError",
         Kind::Unavailable => "ServiceUnavailable",
-        Kind::TimedOut => "RequestTimeout",
+        Kind::TimedOut | Kind::OutcomeUnknown => "RequestTimeout",
     }
 }
 

@@ -99,7 +99,10 @@ impl Door {
         let answer = match outcome {
             Some(Ok(answer)) => answer,
             Some(Err(error)) => {
-                if matches!(error.kind, Kind::Internal | Kind::Unavailable) {
+                if matches!(
+                    error.kind,
+                    Kind::Internal | Kind::Unavailable | Kind::OutcomeUnknown
+                ) {
                     tracing::error!(
                         path = parts.uri.path(),
                         message = error.message,

@@ -145,14 +145,13 @@ pub enum CommitError {
     /// The time of commit had reached `not_after`; nothing was written.
     #[error("the batch came too late")]
     TooLate,
-    /// The answer was lost; the token tells later whether it happened.
-    #[error("it is not known whether the batch was committed")]
-    Unknown([u8; 16]),
+    /// It was being written when the engine failed: a later start finds all of it or nothing. No reader of this run sees it.
+    #[error("it is not known whether the batch was committed: {0}")]
+    Unknown(EngineError),
     /// Nothing was written; the same batch may succeed if it is sent again.
     #[error("try again: {0}")]
     Retryable(String),
-    /// The engine failed. After [`EngineError::Io`] or [`EngineError::Corrupt`] a later start
-    /// may find the batch written; no reader of this run sees it.
+    /// The engine failed before it; nothing was written.
     #[error(transparent)]
     Failed(#[from] EngineError),
 }

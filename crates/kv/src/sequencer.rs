@@ -169,9 +169,10 @@ impl<B: Backend> Sequencer<B> {
         if enough {
             self.shared.wake.notify_one();
         }
+        // The thread ended without an answer: by a panic, which may have been anywhere.
         answered
             .await
-            .unwrap_or(Err(CommitError::Failed(EngineError::Closed)))
+            .unwrap_or(Err(CommitError::Unknown(EngineError::Closed)))
     }
 
     /// A commit of one range delete, for engines whose `drop_range` is not more than that.
@@ -185,13 +186,11 @@ impl<B: Backend> Sequencer<B> {
         batch.delete_range(space, from, to);
         match self.commit(batch).await {
             Ok(_) => Ok(()),
-            Err(CommitError::Failed(error)) => Err(error),
+            Err(CommitError::Failed(error) | CommitError::Unknown(error)) => Err(error),
             Err(CommitError::Retryable(text)) => Err(EngineError::Io(text)),
-            Err(
-                error @ (CommitError::Conflict | CommitError::TooLate | CommitError::Unknown(_)),
-            ) => Err(EngineError::Invalid(format!(
-                "a batch without conditions: {error}"
-            ))),
+            Err(error @ (CommitError::Conflict | CommitError::TooLate)) => Err(
+                EngineError::Invalid(format!("a batch without conditions: {error}")),
+            ),
         }
     }
 
@@ -343,8 +342,17 @@ impl<B: Backend> Shared<B> {
                 other
             }
         };
+        let is_known = matches!(
+            stopped,
+            EngineError::TooLarge(_) | EngineError::Invalid(_) | EngineError::Closed
+        );
         for (_, result) in answers.iter_mut() {
-            *result = Err(CommitError::Failed(stopped.clone()));
+            // What was refused before the write is not in it. What was admitted may be on disk, or come there later.
+            *result = Err(if result.is_ok() && !is_known {
+                CommitError::Unknown(stopped.clone())
+            } else {
+                CommitError::Failed(stopped.clone())
+            });
         }
         let mut queue = self.queue.lock();
         queue.refusal = Some(stopped.clone());

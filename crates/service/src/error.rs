@@ -55,6 +55,8 @@ pub enum Kind {
     Internal,
     /// The engine cannot take it now.
     Unavailable,
+    /// The engine failed while it wrote: the write may have been made.
+    OutcomeUnknown,
     /// It took longer than is allowed.
     TimedOut,
 }
@@ -157,9 +159,12 @@ impl From<StoreError> for Error {
                 Kind::Unavailable,
                 format!("The storage engine failed: {text}"),
             ),
-            StoreError::Unknown => {
-                Error::new(Kind::Unavailable, "The outcome of the write is not known.")
-            }
+            StoreError::Unknown(text) => Error::new(
+                Kind::OutcomeUnknown,
+                format!(
+                    "It is not known whether the write was made; read before you send it again. The storage engine failed: {text}"
+                ),
+            ),
         }
     }
 }

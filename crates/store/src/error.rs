@@ -16,8 +16,8 @@ pub enum StoreError {
     #[error("the engine failed: {0}")]
     Engine(String),
     /// The outcome of a commit is not known.
-    #[error("the outcome of a commit is not known")]
-    Unknown,
+    #[error("it is not known whether a commit was made: {0}")]
+    Unknown(String),
 }
 
 /// The store's result.
@@ -50,7 +50,7 @@ impl From<CommitError> for StoreError {
             CommitError::Conflict | CommitError::TooLate | CommitError::Retryable(_) => {
                 StoreError::Retry
             }
-            CommitError::Unknown(_) => StoreError::Unknown,
+            CommitError::Unknown(error) => StoreError::Unknown(error.to_string()),
             CommitError::Failed(error) => error.into(),
         }
     }

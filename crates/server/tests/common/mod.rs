@@ -1,5 +1,6 @@
 //! A server as a process of its own, and just enough HTTP to talk to it.
 
+pub mod faulty_disk;
 pub mod machine;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -69,8 +70,11 @@ impl Server {
     /// Starts a server by a command that already has some of its settings.
     pub fn start_by(mut command: Command, args: &[&str]) -> Server {
         let limit = TimeLimit::start();
+        if !args.contains(&"--mongo-port") {
+            command.args(["--mongo-port", "off"]);
+        }
         let mut child = command
-            .args(["--port", "0", "--mongo-port", "off"])
+            .args(["--port", "0"])
             .args(args)
             .stdout(Stdio::piped())
             .spawn()

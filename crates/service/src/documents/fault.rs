@@ -62,6 +62,14 @@ impl Fault {
         }
     }
 
+    /// Whether what failed may have been done all the same.
+    pub(crate) fn is_unknown(&self) -> bool {
+        match self {
+            Fault::Said { .. } => false,
+            Fault::Other(error) => matches!(error.kind, Kind::OutcomeUnknown),
+        }
+    }
+
     /// The number, if the language refused it.
     #[must_use]
     pub const fn code(&self) -> Option<i32> {
@@ -125,6 +133,7 @@ pub mod code {
     pub const INDEX_OPTIONS_CONFLICT: i32 = 85;
     pub const INDEX_KEY_SPECS_CONFLICT: i32 = 86;
     pub const LOCK_TIMEOUT: i32 = 24;
+    pub const WRITE_CONCERN_FAILED: i32 = 64;
     pub const WRITE_CONFLICT: i32 = 112;
     pub const COMMAND_NOT_SUPPORTED: i32 = 115;
     pub const CONFLICTING_OPERATION_IN_PROGRESS: i32 = 117;

@@ -272,7 +272,7 @@ impl Work {
             Err(_) => true,
         };
         if !self.settle(failed) {
-            return result;
+            return unless_unknown(result);
         }
         match result {
             Err(fault) => Err(transient(fault)),
@@ -299,6 +299,19 @@ impl Work {
             transaction.abort();
         }
         true
+    }
+}
+
+/// A statement that failed was not executed; of one that may have been, the whole command speaks.
+fn unless_unknown(result: Result<Wrote>) -> Result<Wrote> {
+    let mut wrote = result?;
+    match wrote
+        .faults
+        .iter()
+        .position(|failed| failed.fault.is_unknown())
+    {
+        Some(at) => Err(wrote.faults.swap_remove(at).fault),
+        None => Ok(wrote),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ctx::Ctx;
 use crate::documents::fault::Result;
-use crate::sessions::begin::{aborted, committed, not_in_progress, to_end};
+use crate::sessions::begin::{aborted, committed, not_in_progress, to_end, unknown};
 use crate::sessions::{Asked, State};
 
 /// Gives the session's transaction up: nothing of it remains.
@@ -18,6 +18,7 @@ pub async fn abort(ctx: &Ctx, asked: &Asked) -> Result<()> {
     match transaction.state {
         State::Committed => Err(committed(number)),
         State::Aborted => Err(aborted(number)),
+        State::Unknown => Err(unknown(number)),
         State::Active => {
             transaction.abort();
             Ok(())

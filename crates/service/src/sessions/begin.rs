@@ -1,6 +1,6 @@
 //! Puts a command into its session.
 
-use lapsedb_value::Value;
+use lapsedb_value::{Object, Value};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::ctx::Ctx;
@@ -131,6 +131,7 @@ fn active(session: &Session, number: i64) -> Result<()> {
         State::Active => Ok(()),
         State::Aborted => Err(aborted(number)),
         State::Committed => Err(committed(number)),
+        State::Unknown => Err(unknown(number)),
     }
 }
 
@@ -154,6 +155,21 @@ pub(crate) fn committed(number: i64) -> Fault {
     Fault::new(
         code::TRANSACTION_COMMITTED,
         format!("Transaction with {{ txnNumber: {number} }} has been committed."),
+    )
+}
+
+/// The engine failed while it committed the transaction. After the next start it is committed or not there, and drivers that see this label
+/// send the commit again until they know.
+pub(crate) fn unknown(number: i64) -> Fault {
+    let mut info = Object::with_capacity(1);
+    let label = Value::from("UnknownTransactionCommitResult");
+    info.push("errorLabels", Value::Array(vec![label]));
+    Fault::with(
+        code::WRITE_CONCERN_FAILED,
+        format!(
+            "It is not known whether the transaction with {{ txnNumber: {number} }} was committed: the storage engine failed meanwhile"
+        ),
+        info,
     )
 }
 

@@ -11,7 +11,7 @@ use crate::documents::look::find_collection;
 use crate::documents::make::{Planned, plan_made};
 use crate::documents::writing::Tries;
 use crate::documents::{Namespace, Writing};
-use crate::sessions::begin::{aborted, no_such, not_in_progress, to_end};
+use crate::sessions::begin::{aborted, no_such, not_in_progress, to_end, unknown};
 use crate::sessions::retry::commit_note;
 use crate::sessions::{Asked, Overlay, State, Transaction, write_conflict};
 
@@ -28,6 +28,7 @@ pub async fn commit(ctx: &Ctx, asked: &Asked) -> Result<()> {
     match transaction.state {
         State::Committed => return Ok(()),
         State::Aborted => return Err(aborted(number)),
+        State::Unknown => return Err(unknown(number)),
         State::Active => {}
     }
     let session_key = id.bytes();
@@ -45,9 +46,13 @@ pub async fn commit(ctx: &Ctx, asked: &Asked) -> Result<()> {
     let done = attempt(ctx, transaction, &note, &origin).await;
     transaction.end(match &done {
         Ok(()) => State::Committed,
+        Err(fault) if fault.is_unknown() => State::Unknown,
         Err(_) => State::Aborted,
     });
-    done
+    match done {
+        Err(fault) if fault.is_unknown() => Err(unknown(number)),
+        done => done,
+    }
 }
 
 async fn attempt(

@@ -20,6 +20,8 @@ pub(crate) enum State {
     Committed,
     /// Given up.
     Aborted,
+    /// The engine failed while it committed it: the next start tells.
+    Unknown,
 }
 
 /// A session's newest transaction or retryable write.

@@ -1,0 +1,130 @@
+//! A disk that fails when it is told to: a library, loaded before the C library, answers in place of some system calls.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{Server, program};
+
+/// What may fail. The library looks for these words in a file before every call.
+#[derive(Clone, Copy, Debug)]
+pub enum DiskFault {
+    /// Syncs fail with EIO.
+    Sync,
+    /// Writes and reservations fail with ENOSPC.
+    Space,
+    /// Files are not opened, with EMFILE.
+    Files,
+}
+
+const SOURCE: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static int told(const char *word) {
+    const char *path = getenv("FAULTY_DISK");
+    char text[64];
+    int saved = errno, fd = path ? syscall(SYS_openat, AT_FDCWD, path, O_RDONLY) : -1;
+    if (fd < 0) { errno = saved; return 0; }
+    ssize_t n = syscall(SYS_read, fd, text, sizeof text - 1);
+    syscall(SYS_close, fd);
+    errno = saved;
+    text[n > 0 ? n : 0] = 0;
+    return strstr(text, word) != 0;
+}
+static int within(const char *path) {
+    return strstr(path, "/store/rocksdb") != 0;
+}
+static int stored(int fd) {
+    char link[64], path[512];
+    int saved = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
+    errno = saved;
+    path[n > 0 ? n : 0] = 0;
+    return within(path);
+}
+#define FAIL(number) do { errno = number; return -1; } while (0)
+
+int fsync(int fd) { if (told("sync") && stored(fd)) FAIL(EIO); return syscall(SYS_fsync, fd); }
+int fdatasync(int fd) { if (told("sync") && stored(fd)) FAIL(EIO); return syscall(SYS_fdatasync, fd); }
+ssize_t write(int fd, const void *data, size_t n) {
+    if (told("space") && stored(fd)) FAIL(ENOSPC);
+    return syscall(SYS_write, fd, data, n);
+}
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
+    if (told("space") && stored(fd)) FAIL(ENOSPC);
+    return syscall(SYS_pwrite64, fd, data, n, at);
+}
+ssize_t pwrite64(int fd, const void *data, size_t n, off_t at) { return pwrite(fd, data, n, at); }
+int fallocate(int fd, int mode, off_t at, off_t n) {
+    if (told("space") && stored(fd)) FAIL(ENOSPC);
+    return syscall(SYS_fallocate, fd, mode, at, n);
+}
+#define OPEN(name) int name(const char *path, int flags, ...) { \
+    va_list list; va_start(list, flags); int mode = va_arg(list, int); va_end(list); \
+    if (within(path) && told("files")) FAIL(EMFILE); \
+    return syscall(SYS_openat, AT_FDCWD, path, flags, mode); }
+OPEN(open)
+OPEN(open64)
+"#;
+
+/// The library and the file that tells it what to do.
+pub struct FaultyDisk {
+    folder: tempfile::TempDir,
+}
+
+impl FaultyDisk {
+    pub fn new() -> FaultyDisk {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("faulty_disk.c");
+        std::fs::write(&source, SOURCE).unwrap();
+        let made = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .arg(folder.path().join("faulty_disk.so"))
+            .arg(source)
+            .status()
+            .unwrap();
+        assert!(made.success());
+        FaultyDisk { folder }
+    }
+
+    fn control(&self) -> PathBuf {
+        self.folder.path().join("faults")
+    }
+
+    /// From now on this fails.
+    pub fn fail(&self, fault: DiskFault) {
+        let word = match fault {
+            DiskFault::Sync => "sync",
+            DiskFault::Space => "space",
+            DiskFault::Files => "files",
+        };
+        // Renamed into place, so that it is never read half written.
+        let new = self.folder.path().join("new");
+        std::fs::write(&new, word).unwrap();
+        std::fs::rename(new, self.control()).unwrap();
+    }
+
+    /// From now on nothing fails.
+    pub fn heal(&self) {
+        std::fs::remove_file(self.control()).unwrap();
+    }
+
+    /// Starts a server on this disk.
+    pub fn start(&self, args: &[&str]) -> Server {
+        let mut command = program();
+        command
+            .env("LD_PRELOAD", self.folder.path().join("faulty_disk.so"))
+            .env("FAULTY_DISK", self.control())
+            .args(["--log-level", "off"]);
+        Server::start_by(command, args)
+    }
+}
