@@ -6,7 +6,7 @@
 #   make spec   the cases under spec/, on every engine; UPDATE=1 rewrites golden text
 #   make bench  reads and durable writes next to a bare HTTP server and a real mongod; BENCH_ARGS="--help" says more
 #   make fuzz   the property tests with many cases (CASES=…), and the targets under fuzz/ (SECONDS_EACH=…)
-#   make soak   kill -9 under load (CYCLES=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps),
+#   make soak   kill -9 under load (CYCLES=…), stops under load (STOPS=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps),
 #               random Mongo commands beside a real mongod (COMPARED=…), random requests through both doors against a model of
 #               time to live (WORLDS=…),
 #               what memory it takes while items expire and are read (MEMORY_SECONDS=…),
@@ -30,6 +30,7 @@ BENCH_ARGS ?=
 CASES ?= 20000
 PURGE_ITEMS ?= 1000000
 CYCLES ?= 500
+STOPS ?= 1000
 ROUNDS ?= 20000
 TIMES ?= 100
 COMPARED ?= 10000
@@ -78,6 +79,7 @@ fuzz: rocksdb
 
 soak: build
 	LAPSEDB_KILL_CYCLES=$(CYCLES) $(CARGO_SOAK) -p lapsedb-server kill $(if $(NEXTEST),--run-ignored all,-- --include-ignored)
+	LAPSEDB_STOPS=$(STOPS) $(CARGO_SOAK) -p lapsedb-server every_stop_under_load
 	LAPSEDB_RACE_ROUNDS=$(ROUNDS) $(CARGO_SOAK) -p lapsedb-testkit no_reply_contradicts_every_order
 	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store store_is_as_the_model
 	LAPSEDB_DIFFERENTIAL_CASES=$(COMPARED) tools/clients compare

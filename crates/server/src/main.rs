@@ -57,7 +57,11 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(EXIT_FAILED, &format!("cannot start threads: {error}")),
     };
-    match runtime.block_on(boot::run(*config)) {
+    let ended = runtime.block_on(boot::run(*config));
+    // Waits for all threads and drops what they still held of the store, which closes it here: RocksDB must be closed before this
+    // function returns, because then the process takes its global state down.
+    drop(runtime);
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => fail(&failure),
     }

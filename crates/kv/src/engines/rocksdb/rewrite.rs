@@ -1,8 +1,9 @@
 //! Rewrites tables on request, a stretch at a time, each on a thread of its own: most of it waits for RocksDB's threads.
 
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use rocksdb::{BottommostLevelCompaction, CompactOptions};
 use tokio::sync::oneshot;
 
@@ -19,12 +20,12 @@ pub(super) struct Rewriter {
 struct Shared {
     database: Arc<Database>,
     state: Mutex<State>,
-    idle: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    running: usize,
+    /// Those that run, and some that have ended.
+    threads: Vec<JoinHandle<()>>,
     stopped: bool,
 }
 
@@ -34,7 +35,6 @@ impl Rewriter {
             shared: Arc::new(Shared {
                 database: Arc::clone(database),
                 state: Mutex::default(),
-                idle: Condvar::new(),
             }),
         }
     }
@@ -49,37 +49,43 @@ impl Rewriter {
         if !to.is_empty() && from >= to {
             return Ok(None);
         }
+        let (from, to) = (from.to_vec(), to.to_vec());
+        let (answer, answered) = oneshot::channel();
         {
             let mut state = self.shared.state.lock();
             if state.stopped {
                 return Err(EngineError::Closed);
             }
-            state.running += 1;
+            state.threads.retain(|thread| !thread.is_finished());
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new()
+                .name("rewrite".to_owned())
+                .spawn(move || {
+                    let next = shared.stretch(space, &from, &to);
+                    // Whoever asked may have left; the tables are rewritten all the same.
+                    let _ = answer.send(next);
+                })
+                .map_err(|error| EngineError::Io(format!("no thread: {error}")))?;
+            state.threads.push(thread);
         }
-        let turn = Turn(Arc::clone(&self.shared));
-        let (from, to) = (from.to_vec(), to.to_vec());
-        let (answer, answered) = oneshot::channel();
-        std::thread::Builder::new()
-            .name("rewrite".to_owned())
-            .spawn(move || {
-                let next = turn.0.stretch(space, &from, &to);
-                drop(turn);
-                // Whoever asked may have left; the tables are rewritten all the same.
-                let _ = answer.send(next);
-            })
-            .map_err(|error| EngineError::Io(format!("no thread: {error}")))?;
         answered.await.unwrap_or(Err(EngineError::Closed))
     }
 
-    /// Ends what is running; what is left undone is done by later compactions.
+    /// Ends what is running; what is left undone is done by later compactions. No thread of this is left afterwards: one that only
+    /// has yet to let go of the database would close it, and while it did so the process could end and take RocksDB's own
+    /// state from under it.
     pub fn stop(&self) {
-        let mut state = self.shared.state.lock();
-        state.stopped = true;
-        if state.running > 0 {
+        let threads = {
+            let mut state = self.shared.state.lock();
+            state.stopped = true;
+            std::mem::take(&mut state.threads)
+        };
+        if threads.iter().any(|thread| !thread.is_finished()) {
             self.shared.database.db.cancel_all_background_work(false);
         }
-        while state.running > 0 {
-            self.shared.idle.wait(&mut state);
+        for thread in threads {
+            // A panic in there was already reported by its hook.
+            let _ = thread.join();
         }
     }
 }
@@ -87,16 +93,6 @@ impl Rewriter {
 impl Drop for Rewriter {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-/// Counts as running while it lives.
-struct Turn(Arc<Shared>);
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.0.state.lock().running -= 1;
-        self.0.idle.notify_all();
     }
 }
 
@@ -160,5 +156,34 @@ impl Shared {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::judge::mercy;
+
+    /// A thread that still holds the database when `stop` returns may be the one that closes it, beside the end of the process.
+    #[test]
+    fn nothing_holds_the_database_once_it_is_stopped() {
+        const ROUNDS: usize = 200;
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(folder.path(), true, &mercy()).unwrap();
+        for round in 0..ROUNDS {
+            let rewriter = Rewriter::new(&database);
+            {
+                let mut begun = pin!(rewriter.run(Space::Items, b"a", b"b"));
+                // Begun, and nobody waits for it.
+                let _ = begun.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            }
+            rewriter.stop();
+            assert_eq!(Arc::strong_count(&rewriter.shared), 1, "round {round}");
+        }
     }
 }
