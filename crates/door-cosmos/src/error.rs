@@ -32,6 +32,7 @@ pub fn status(kind: &Kind) -> StatusCode {
         Kind::NotImplemented => StatusCode::BAD_REQUEST,
         Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         // The one status after which no SDK takes a write for not executed, and none sends it again by itself.
         Kind::TimedOut | Kind::OutcomeUnknown => StatusCode::REQUEST_TIMEOUT,
     }
@@ -60,6 +61,7 @@ pub fn sub_status(kind: &Kind) -> u64 {
         | Kind::NotImplemented
         | Kind::Internal
         | Kind::Unavailable
+        | Kind::NoSpace
         | Kind::OutcomeUnknown
         | Kind::TimedOut => 0,
     }
@@ -86,6 +88,7 @@ fn code(kind: &Kind) -> &'static str {
         Kind::MethodNotAllowed => "MethodNotAllowed",
         Kind::Internal => "InternalServerError",
         Kind::Unavailable => "ServiceUnavailable",
+        Kind::NoSpace => "InsufficientStorage",
         Kind::TimedOut | Kind::OutcomeUnknown => "RequestTimeout",
     }
 }

@@ -245,6 +245,14 @@ impl Batch {
         self
     }
 
+    /// Whether it adds records or index entries. What does not may still add a little, to remove more later.
+    pub(crate) fn grows(&self) -> bool {
+        self.ops.iter().any(|op| match op {
+            Op::Put { space, .. } => matches!(space, Space::Items | Space::Index | Space::Unique),
+            Op::Delete { .. } | Op::Add { .. } | Op::DeleteRange { .. } => false,
+        })
+    }
+
     /// Demands that the commit happens before `limit`; the least of several limits counts.
     pub fn not_after(&mut self, limit: Millis) -> &mut Batch {
         self.not_after = Some(self.not_after.map_or(limit, |old| old.min(limit)));

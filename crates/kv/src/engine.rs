@@ -125,6 +125,9 @@ pub enum EngineError {
     /// The disk or the operating system refused.
     #[error("the disk failed: {0}")]
     Io(String),
+    /// The disk is full, or so nearly that the rest is kept for removing data. It may have room again later.
+    #[error("the disk is full: {0}")]
+    NoSpace(String),
     /// A key, value or batch exceeds [`Caps`].
     #[error("too large for the engine: {0}")]
     TooLarge(String),
@@ -186,6 +189,8 @@ pub trait Engine: Send + Sync + 'static {
     fn caps(&self) -> Caps;
     /// Commits what is waiting, then refuses new work. Snapshots already taken stay readable.
     fn close(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
+    /// Why commits fail at present, if they do; after [`EngineError::NoSpace`] they may come back by themselves.
+    fn halted(&self) -> Option<EngineError>;
     /// Bytes on disk.
     fn disk_bytes(&self) -> u64;
     /// Bytes that are free where the data lives, and bytes that there are; none if that means nothing or is not known.

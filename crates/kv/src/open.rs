@@ -173,6 +173,10 @@ impl Engine for AnyEngine {
         each!(AnyEngine in self, engine => engine.close().await)
     }
 
+    fn halted(&self) -> Option<EngineError> {
+        each!(AnyEngine in self, engine => engine.halted())
+    }
+
     fn disk_bytes(&self) -> u64 {
         each!(AnyEngine in self, engine => engine.disk_bytes())
     }

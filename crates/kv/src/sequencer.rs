@@ -12,6 +12,8 @@
 //! the sequencer will not undercut, so there the batch is the one that comes too late.
 //! A batch that says something of the very instant of its commit holds all readers for that one write.
 
+mod room;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -21,6 +23,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, RwLock};
 use tokio::sync::{Notify, oneshot, watch};
 
+use self::room::Room;
 use crate::batch::{Batch, STAMP_MAX};
 use crate::engine::{Caps, CommitError, Committed, EngineError, Millis, Space, Stamp, Time};
 use crate::group::{Change, Group, Mark, View};
@@ -44,6 +47,10 @@ pub(crate) trait Backend: Send + Sync + 'static {
     fn caps(&self) -> Caps;
     /// Writes all changes and the mark as one, and returns the state after them.
     fn write(&self, changes: Vec<Change>, mark: Mark) -> Result<Self::View, EngineError>;
+    /// Why nothing may be added at present, though something may be removed.
+    fn out_of_room(&self) -> Option<EngineError> {
+        None
+    }
 }
 
 pub(crate) struct Sequencer<B: Backend> {
@@ -68,6 +75,7 @@ struct Queue {
     wanted: usize,
     /// Why nothing more is taken, once that is so.
     refusal: Option<EngineError>,
+    room: Room,
 }
 
 struct Request {
@@ -92,6 +100,7 @@ impl<B: Backend> Sequencer<B> {
                 waiting: VecDeque::new(),
                 wanted: 1,
                 refusal: None,
+                room: Room::default(),
             }),
             wake: Condvar::new(),
             current: RwLock::new(Arc::new(view)),
@@ -153,6 +162,9 @@ impl<B: Backend> Sequencer<B> {
             if let Some(refusal) = &queue.refusal {
                 return Err(CommitError::Failed(refusal.clone()));
             }
+            if let Some(no_space) = queue.room.missing().filter(|_| batch.grows()) {
+                return Err(CommitError::Failed(no_space.clone()));
+            }
             if queue.waiting.len() >= QUEUE_BATCHES_MAX {
                 return Err(CommitError::Retryable(format!(
                     "{QUEUE_BATCHES_MAX} commits wait already"
@@ -173,6 +185,16 @@ impl<B: Backend> Sequencer<B> {
         answered
             .await
             .unwrap_or(Err(CommitError::Unknown(EngineError::Closed)))
+    }
+
+    /// Why commits fail at present, if they do.
+    pub fn halted(&self) -> Option<EngineError> {
+        let queue = self.shared.queue.lock();
+        let refusal = queue.refusal.as_ref();
+        refusal
+            .filter(|refusal| **refusal != EngineError::Closed)
+            .or(queue.room.missing())
+            .cloned()
     }
 
     /// A commit of one range delete, for engines whose `drop_range` is not more than that.
@@ -231,14 +253,25 @@ impl<B: Backend> Shared<B> {
         }
     }
 
-    /// Sleeps until something waits; `None` when the engine is closed and all is done.
+    /// Sleeps until something waits; `None` when the engine is closed and all is done. Without room, a group of nobody comes once in
+    /// a while: its write finds out whether there is room again.
     fn next_group(&self, last: usize) -> Option<Vec<Request>> {
         let mut queue = self.queue.lock();
         while queue.waiting.is_empty() {
             if queue.refusal.is_some() {
                 return None;
             }
-            self.wake.wait(&mut queue);
+            if queue.room.missing().is_none() {
+                self.wake.wait(&mut queue);
+            } else if self
+                .wake
+                .wait_for(&mut queue, room::CHECK_EVERY)
+                .timed_out()
+                && queue.waiting.is_empty()
+                && queue.refusal.is_none()
+            {
+                return Some(Vec::new());
+            }
         }
         if queue.waiting.len() < last && queue.refusal.is_none() && self.backend.caps().durable {
             queue.wanted = last;
@@ -257,7 +290,8 @@ impl<B: Backend> Shared<B> {
         Some(queue.waiting.drain(..count).collect())
     }
 
-    fn commit_group(&self, requests: Vec<Request>) {
+    /// Shows readers the least limit of a group before the time is read; see the head of the file.
+    fn announce(&self, requests: &[Request]) {
         let least = requests
             .iter()
             .filter_map(|request| notice(&request.batch))
@@ -265,6 +299,10 @@ impl<B: Backend> Shared<B> {
             .unwrap_or(NO_LIMIT);
         self.least_limit.store(least, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    fn commit_group(&self, requests: Vec<Request>) {
+        self.announce(&requests);
         let time = Arc::clone(&self.time.read());
         let view = Arc::clone(&self.current.read());
         let mut mark = Mark {
@@ -272,6 +310,8 @@ impl<B: Backend> Shared<B> {
             now: view.mark().now.max(time.now()),
         };
 
+        let probes = requests.is_empty();
+        let no_room = self.no_room(&requests);
         let mut group = Group::new(&*view);
         let mut answers: Answers = Vec::with_capacity(requests.len());
         let mut least_admitted = NO_LIMIT;
@@ -291,6 +331,8 @@ impl<B: Backend> Shared<B> {
                 Err(CommitError::Failed(EngineError::TooLarge(
                     "no stamps are left".to_owned(),
                 )))
+            } else if let Some(no_room) = no_room.as_ref().filter(|_| batch.grows()) {
+                Err(CommitError::Failed(no_room.clone()))
             } else {
                 group.admit(batch, stamp, mark.now)
             };
@@ -308,12 +350,15 @@ impl<B: Backend> Shared<B> {
         }
         self.least_limit.store(least_admitted, Ordering::SeqCst);
 
-        if mark.stamp != view.mark().stamp {
+        if mark.stamp != view.mark().stamp || probes {
             if let Some((key, value)) = time.checkpoint(mark.now) {
                 group.put(Space::Meta, key, value);
             }
             match self.backend.write(group.into_changes(), mark) {
-                Ok(view) => *self.current.write() = Arc::new(view),
+                Ok(view) => {
+                    *self.current.write() = Arc::new(view);
+                    self.queue.lock().room.is_there();
+                }
                 Err(error) => self.fail(&mut answers, error),
             }
         }
@@ -327,20 +372,31 @@ impl<B: Backend> Shared<B> {
         }
     }
 
+    /// Why nothing may be added, if something is to be.
+    fn no_room(&self, requests: &[Request]) -> Option<EngineError> {
+        if !requests.iter().any(|request| request.batch.grows()) {
+            return None;
+        }
+        self.backend
+            .out_of_room()
+            .or_else(|| self.queue.lock().room.missing().cloned())
+    }
+
     /// After a failed write nothing is certain about the file: the system may have dropped the
     /// pages it could not write and report success next time. So the write is not retried, and
     /// no other follows; reading goes on.
+    ///
+    /// A full disk is the exception: the engine beneath has given up the file of the failed write, and takes no other until all
+    /// that was committed before is safe in new files.
     fn fail(&self, answers: &mut Answers, error: EngineError) {
+        let until = "writing has stopped until a restart";
         let stopped = match error {
-            EngineError::Io(text) => {
-                EngineError::Io(format!("writing has stopped until a restart: {text}"))
-            }
-            EngineError::Corrupt(text) => {
-                EngineError::Corrupt(format!("writing has stopped until a restart: {text}"))
-            }
-            other @ (EngineError::TooLarge(_) | EngineError::Invalid(_) | EngineError::Closed) => {
-                other
-            }
+            EngineError::Io(text) => EngineError::Io(format!("{until}: {text}")),
+            EngineError::Corrupt(text) => EngineError::Corrupt(format!("{until}: {text}")),
+            other @ (EngineError::NoSpace(_)
+            | EngineError::TooLarge(_)
+            | EngineError::Invalid(_)
+            | EngineError::Closed) => other,
         };
         let is_known = matches!(
             stopped,
@@ -354,7 +410,14 @@ impl<B: Backend> Shared<B> {
                 CommitError::Failed(stopped.clone())
             });
         }
+        let has_room = self.backend.out_of_room().is_none();
         let mut queue = self.queue.lock();
+        let stopped = match stopped {
+            EngineError::NoSpace(text) if queue.room.is_missing(&text, has_room) => return,
+            EngineError::NoSpace(text) => EngineError::Io(format!("{until}: {text}")),
+            other => other,
+        };
+        tracing::error!(error = %stopped, "the store takes no more writes");
         queue.refusal = Some(stopped.clone());
         for request in queue.waiting.drain(..) {
             let _ = request

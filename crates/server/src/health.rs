@@ -31,14 +31,18 @@ impl Question {
 
 /// Answers 200, or 503 with a reason.
 pub fn answer(app: &App, question: Question) -> Reply {
-    let stopping = app.stopping();
+    let reason = if app.stopping() {
+        Some("the server is stopping".to_owned())
+    } else {
+        app.service.writing_halted()
+    };
     match question {
         Question::Alive => reply::json(StatusCode::OK, [("status", Value::from("alive"))]),
-        Question::Ready | Question::Status if stopping => reply::json(
+        Question::Ready | Question::Status if reason.is_some() => reply::json(
             StatusCode::SERVICE_UNAVAILABLE,
             [
                 ("status", Value::from("unavailable")),
-                ("reason", Value::from("the server is stopping")),
+                ("reason", Value::from(reason.unwrap_or_default())),
             ],
         ),
         Question::Ready => reply::json(StatusCode::OK, [("status", Value::from("ready"))]),

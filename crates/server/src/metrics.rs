@@ -15,9 +15,9 @@ use lapsedb_service::{Error, Gauges, Service, WorkState};
 pub use verb::{Part, Verb};
 
 /// The statuses that are counted by themselves; all others together are `other`.
-const STATUSES: [u16; 24] = [
+const STATUSES: [u16; 25] = [
     200, 201, 204, 207, 304, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 424, 429, 431, 449,
-    500, 501, 502, 503, 0,
+    500, 501, 502, 503, 507, 0,
 ];
 /// The upper ends of the histogram's buckets, in microseconds.
 const BUCKETS_US: [u64; 16] = [
@@ -212,6 +212,12 @@ fn write_gauges(out: &mut String, gauges: &Gauges) {
             "gauge",
             "1 while the wall clock has jumped and is not believed.",
             u64::from(gauges.clock_suspect),
+        ),
+        (
+            "lapsedb_writing_halted",
+            "gauge",
+            "1 while the store takes no writes, after a failure of the disk or damage.",
+            u64::from(gauges.writing_halted),
         ),
         (
             "lapsedb_disk_bytes",

@@ -40,6 +40,18 @@ fn a_write_at_the_nosql_api() {
             .status,
         503
     );
+    // Only a restart helps: a failed sync may hide more than the one write.
+    let ready = server.call("GET", "/ready", &[], "");
+    assert_eq!(ready.status, 503, "{ready:?}");
+    assert!(
+        ready.body.contains("writing has stopped until a restart"),
+        "{ready:?}"
+    );
+    let metrics = server.call("GET", "/metrics", &[], "").body;
+    assert!(
+        metrics.contains("\nlapsedb_writing_halted 1\n"),
+        "{metrics}"
+    );
     server.kill();
     disk.heal();
     let server = disk.start(&["--data-path", path]);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod a_commit_that_may_have_happened_is_told_so;
+mod a_full_disk_refuses_growth_and_comes_back;
 mod a_stop_under_load_ends_with_0;
 mod a_web_page_reaches_no_default_server;
 mod a_wrong_wall_clock_harms_no_item;

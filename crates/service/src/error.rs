@@ -55,6 +55,8 @@ pub enum Kind {
     Internal,
     /// The engine cannot take it now.
     Unavailable,
+    /// The disk has no room for more.
+    NoSpace,
     /// The engine failed while it wrote: the write may have been made.
     OutcomeUnknown,
     /// It took longer than is allowed.
@@ -158,6 +160,10 @@ impl From<StoreError> for Error {
             StoreError::Engine(text) => Error::new(
                 Kind::Unavailable,
                 format!("The storage engine failed: {text}"),
+            ),
+            StoreError::NoSpace(text) => Error::new(
+                Kind::NoSpace,
+                format!("The disk of the server is full; reads and deletes go on: {text}"),
             ),
             StoreError::Unknown(text) => Error::new(
                 Kind::OutcomeUnknown,

@@ -71,6 +71,8 @@ pub struct Gauges {
     pub query_index_entries_read: u64,
     /// Whether the clock is suspect.
     pub clock_suspect: bool,
+    /// Whether writes fail at present.
+    pub writing_halted: bool,
     /// Bytes on disk.
     pub disk_bytes: u64,
     /// How work between requests fares.
@@ -78,6 +80,12 @@ pub struct Gauges {
 }
 
 impl Service {
+    /// Why writes fail at present, if they do.
+    #[must_use]
+    pub fn writing_halted(&self) -> Option<String> {
+        self.store().writing_halted()
+    }
+
     /// What is free of the disk and how large it is; nothing, if the store is in memory.
     #[must_use]
     pub fn disk_room(&self) -> Option<(u64, u64)> {
@@ -254,6 +262,7 @@ impl Service {
             query_items_read: self.counts().query_items(),
             query_index_entries_read: self.counts().query_index_entries(),
             clock_suspect: self.clock().suspect(),
+            writing_halted: self.writing_halted().is_some(),
             disk_bytes: self.disk_bytes(),
             ..Gauges::default()
         };

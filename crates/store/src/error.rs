@@ -15,6 +15,9 @@ pub enum StoreError {
     /// The engine cannot do it now.
     #[error("the engine failed: {0}")]
     Engine(String),
+    /// The disk has no room for more; reading and removing go on.
+    #[error("the disk is full: {0}")]
+    NoSpace(String),
     /// The outcome of a commit is not known.
     #[error("it is not known whether a commit was made: {0}")]
     Unknown(String),
@@ -27,6 +30,7 @@ impl From<EngineError> for StoreError {
     fn from(error: EngineError) -> StoreError {
         match error {
             EngineError::Corrupt(text) => StoreError::Corrupt(text),
+            EngineError::NoSpace(text) => StoreError::NoSpace(text),
             other => StoreError::Engine(other.to_string()),
         }
     }

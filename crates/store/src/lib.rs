@@ -167,6 +167,12 @@ impl Store {
         self.engine.disk_bytes()
     }
 
+    /// Why writes fail at present, if they do.
+    #[must_use]
+    pub fn writing_halted(&self) -> Option<String> {
+        self.engine.halted().map(|error| error.to_string())
+    }
+
     /// What is free of the disk and how large it is; nothing, if the store is in memory.
     #[must_use]
     pub fn disk_room(&self) -> Option<(u64, u64)> {

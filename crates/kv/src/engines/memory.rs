@@ -86,6 +86,10 @@ impl Engine for Memory {
         Ok(())
     }
 
+    fn halted(&self) -> Option<EngineError> {
+        self.sequencer.halted()
+    }
+
     fn disk_bytes(&self) -> u64 {
         0
     }

@@ -34,6 +34,12 @@ const CHANGE_OVERHEAD_BYTES: usize = 16;
 /// Up to this length a value is copied into shared bytes; beyond it the block is held instead.
 const COPY_BYTES_MAX: usize = 512;
 
+/// With less than this free, in bytes, nothing is written that makes the store larger: deletes, purging and what RocksDB
+/// does to give room back need some room themselves, about as much as the log and the write buffers together.
+const DISK_RESERVE_BYTES: u64 = 128 * 1024 * 1024;
+/// On a small disk no more than one part in so many is kept.
+const DISK_RESERVE_SHARE: u64 = 16;
+
 /// A durable engine on a local disk.
 pub struct Rocksdb {
     // Declared first, so that no commit comes any more when the rest is taken down.
@@ -142,6 +148,10 @@ impl Engine for Rocksdb {
         }
     }
 
+    fn halted(&self) -> Option<EngineError> {
+        self.sequencer.halted()
+    }
+
     fn disk_bytes(&self) -> u64 {
         self.sequencer.backend().database.disk_bytes()
     }
@@ -162,6 +172,16 @@ impl Backend for Store {
 
     fn caps(&self) -> Caps {
         self.caps
+    }
+
+    fn out_of_room(&self) -> Option<EngineError> {
+        let (free, all) = self.database.disk_room()?;
+        let reserve = DISK_RESERVE_BYTES.min(all / DISK_RESERVE_SHARE);
+        (free < reserve).then(|| {
+            EngineError::NoSpace(format!(
+                "{free} bytes are free, and the last {reserve} are kept for removing data; delete items, or give the disk more room"
+            ))
+        })
     }
 
     fn write(&self, changes: Vec<Change>, mark: Mark) -> Result<RocksdbView, EngineError> {

@@ -14,6 +14,7 @@ struct Gate {
     closed: Arc<(Mutex<bool>, Condvar)>,
     entered: Arc<AtomicBool>,
     broken: Arc<AtomicBool>,
+    full: Arc<AtomicBool>,
     writes: Arc<AtomicU64>,
 }
 
@@ -56,6 +57,9 @@ impl Backend for Gate {
         if self.broken.load(Ordering::SeqCst) {
             return Err(EngineError::Io("no space".to_owned()));
         }
+        if self.full.load(Ordering::SeqCst) {
+            return Err(EngineError::NoSpace("full".to_owned()));
+        }
         Ok(Marked(mark))
     }
 }
@@ -65,6 +69,7 @@ struct Bench {
     closed: Arc<(Mutex<bool>, Condvar)>,
     entered: Arc<AtomicBool>,
     broken: Arc<AtomicBool>,
+    full: Arc<AtomicBool>,
     writes: Arc<AtomicU64>,
     time: Arc<HandTime>,
     _limit: TimeLimit,
@@ -74,12 +79,14 @@ fn bench() -> Bench {
     let closed = Arc::new((Mutex::new(false), Condvar::new()));
     let entered = Arc::new(AtomicBool::new(false));
     let broken = Arc::new(AtomicBool::new(false));
+    let full = Arc::new(AtomicBool::new(false));
     let writes = Arc::new(AtomicU64::new(0));
     let time = HandTime::at(99);
     let gate = Gate {
         closed: closed.clone(),
         entered: entered.clone(),
         broken: broken.clone(),
+        full: full.clone(),
         writes: writes.clone(),
     };
     let sequencer = Sequencer::start(gate, Marked(Mark::default()), time.clone()).unwrap();
@@ -88,6 +95,7 @@ fn bench() -> Bench {
         closed,
         entered,
         broken,
+        full,
         writes,
         time,
         _limit: TimeLimit::start(),
@@ -207,6 +215,53 @@ fn after_a_failed_write_nothing_is_written_but_reading_goes_on() {
     let (view, now) = wait(bench.sequencer.snapshot()).unwrap();
     assert_eq!((view.0.stamp, now), (Stamp(1), 1_000));
     wait(bench.sequencer.close());
+}
+
+fn removal() -> Batch {
+    let mut batch = Batch::new();
+    batch.delete(Space::Items, &b"k"[..]);
+    batch
+}
+
+#[test]
+fn without_room_only_removing_is_tried_and_writing_comes_back_by_itself() {
+    let bench = bench();
+    wait(bench.sequencer.commit(batch(None))).unwrap();
+    bench.full.store(true, Ordering::SeqCst);
+    let no_space = EngineError::NoSpace("full".to_owned());
+    let unknown = Err(CommitError::Unknown(no_space.clone()));
+    assert_eq!(wait(bench.sequencer.commit(batch(None))), unknown);
+    assert_eq!(bench.sequencer.halted(), Some(no_space.clone()));
+    let refused = Err(CommitError::Failed(no_space));
+    assert_eq!(wait(bench.sequencer.commit(batch(None))), refused);
+    assert_eq!(wait(bench.sequencer.commit(removal())), unknown);
+    bench.full.store(false, Ordering::SeqCst);
+    while bench.sequencer.halted().is_some() {
+        std::thread::yield_now();
+    }
+    let committed = wait(bench.sequencer.commit(batch(None))).unwrap();
+    assert_eq!(
+        committed.stamp,
+        Stamp(2),
+        "what failed took no place in the order"
+    );
+}
+
+#[test]
+fn an_engine_that_finds_no_room_for_ever_stops() {
+    let bench = bench();
+    bench.full.store(true, Ordering::SeqCst);
+    for _ in 0..=room::IN_VAIN_MAX {
+        // Besides these it tries by itself.
+        let _ = wait(bench.sequencer.commit(removal()));
+    }
+    bench.full.store(false, Ordering::SeqCst);
+    let stopped = bench.sequencer.halted();
+    assert!(matches!(stopped, Some(EngineError::Io(_))), "{stopped:?}");
+    assert!(matches!(
+        wait(bench.sequencer.commit(removal())),
+        Err(CommitError::Failed(EngineError::Io(_)))
+    ));
 }
 
 #[test]

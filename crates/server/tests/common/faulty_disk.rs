@@ -10,20 +10,21 @@ use super::{Server, program};
 pub enum DiskFault {
     /// Syncs fail with EIO.
     Sync,
-    /// Writes and reservations fail with ENOSPC.
+    /// Writes and reservations fail with ENOSPC, and from the first one on nothing is free.
     Space,
-    /// Files are not opened, with EMFILE.
-    Files,
+    /// The file system says that nothing is free; what is written all the same succeeds.
+    Room,
 }
 
 const SOURCE: &str = r#"
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -51,29 +52,34 @@ static int stored(int fd) {
     path[n > 0 ? n : 0] = 0;
     return within(path);
 }
+/* As when others fill the disk: whoever asks finds out only when a write has failed. */
+static volatile int met;
 #define FAIL(number) do { errno = number; return -1; } while (0)
 
 int fsync(int fd) { if (told("sync") && stored(fd)) FAIL(EIO); return syscall(SYS_fsync, fd); }
 int fdatasync(int fd) { if (told("sync") && stored(fd)) FAIL(EIO); return syscall(SYS_fdatasync, fd); }
 ssize_t write(int fd, const void *data, size_t n) {
-    if (told("space") && stored(fd)) FAIL(ENOSPC);
+    if (told("space") && stored(fd)) { met = 1; FAIL(ENOSPC); }
     return syscall(SYS_write, fd, data, n);
 }
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
-    if (told("space") && stored(fd)) FAIL(ENOSPC);
+    if (told("space") && stored(fd)) { met = 1; FAIL(ENOSPC); }
     return syscall(SYS_pwrite64, fd, data, n, at);
 }
 ssize_t pwrite64(int fd, const void *data, size_t n, off_t at) { return pwrite(fd, data, n, at); }
 int fallocate(int fd, int mode, off_t at, off_t n) {
-    if (told("space") && stored(fd)) FAIL(ENOSPC);
+    if (told("space") && stored(fd)) { met = 1; FAIL(ENOSPC); }
     return syscall(SYS_fallocate, fd, mode, at, n);
 }
-#define OPEN(name) int name(const char *path, int flags, ...) { \
-    va_list list; va_start(list, flags); int mode = va_arg(list, int); va_end(list); \
-    if (within(path) && told("files")) FAIL(EMFILE); \
-    return syscall(SYS_openat, AT_FDCWD, path, flags, mode); }
-OPEN(open)
-OPEN(open64)
+static int room(const char *name, const char *path, struct statvfs *out) {
+    int (*real)(const char *, struct statvfs *) = dlsym(RTLD_NEXT, name);
+    int answer = real(path, out);
+    int none = told("room") || (told("space") && met);
+    if (answer == 0 && none && within(path)) out->f_bavail = out->f_bfree = 0;
+    return answer;
+}
+int statvfs(const char *path, struct statvfs *out) { return room("statvfs", path, out); }
+int statvfs64(const char *path, struct statvfs64 *out) { return room("statvfs64", path, (struct statvfs *)out); }
 "#;
 
 /// The library and the file that tells it what to do.
@@ -90,6 +96,7 @@ impl FaultyDisk {
             .args(["-shared", "-fPIC", "-O1", "-o"])
             .arg(folder.path().join("faulty_disk.so"))
             .arg(source)
+            .arg("-ldl")
             .status()
             .unwrap();
         assert!(made.success());
@@ -105,7 +112,7 @@ impl FaultyDisk {
         let word = match fault {
             DiskFault::Sync => "sync",
             DiskFault::Space => "space",
-            DiskFault::Files => "files",
+            DiskFault::Room => "room",
         };
         // Renamed into place, so that it is never read half written.
         let new = self.folder.path().join("new");

@@ -21,6 +21,8 @@ pub(super) const FILES: &str = "rocksdb";
 pub(super) const MARK_KEY: &[u8] = b"mark";
 /// The first byte of the mark: the format of the engine's own data.
 const MARK_FORMAT: u8 = 1;
+/// How RocksDB words ENOSPC.
+const NO_SPACE: &str = "No space left on device";
 pub(super) const MARK_BYTES: usize = 17;
 
 /// Whatever is handed out of the database — views, slices — holds an `Arc` of this.
@@ -228,6 +230,10 @@ fn is_new(files: &Path) -> Result<bool, EngineError> {
 /// RocksDB's text already says which file; only the kind decides what a caller can do.
 pub(super) fn engine_error(error: rocksdb::Error) -> EngineError {
     match error.kind() {
+        // RocksDB has a code of its own for this, which the crate does not pass on; the text is always the same.
+        ErrorKind::IOError if error.as_ref().contains(NO_SPACE) => {
+            EngineError::NoSpace(error.into_string())
+        }
         ErrorKind::Corruption => EngineError::Corrupt(error.into_string()),
         ErrorKind::ShutdownInProgress => EngineError::Closed,
         ErrorKind::NotFound

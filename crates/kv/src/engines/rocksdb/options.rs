@@ -38,7 +38,11 @@ const LEVELS: usize = 7;
 const ZSTD_LEVEL: i32 = 1;
 /// What RocksDB has if nothing else is said; zstd does not use it.
 const WINDOW_BITS: i32 = -14;
-const OPEN_FILES_MAX: i32 = 512;
+/// Tables that are kept open, at most.
+const OPEN_FILES_MAX: u64 = 512;
+/// They take at most one in so many of the file descriptors that the process may have: without one left RocksDB can begin no new table
+/// and no new log, after which it takes no writes until a restart.
+const OPEN_FILES_SHARE: u64 = 2;
 /// About one false alarm in a hundred.
 const BLOOM_BITS_PER_KEY: f64 = 10.0;
 /// Sums folded in the write buffer once so many additions to one key lie there in a row; a counter
@@ -73,7 +77,7 @@ pub(super) fn database(is_new: bool) -> Result<Options, rocksdb::Error> {
 
     let cores = available_parallelism().map_or(BACKGROUND_JOBS_MIN, |cores| cores.get());
     options.set_max_background_jobs(cores.clamp(BACKGROUND_JOBS_MIN, BACKGROUND_JOBS_MAX) as i32);
-    options.set_max_open_files(OPEN_FILES_MAX);
+    options.set_max_open_files(open_files_max());
     options.set_skip_stats_update_on_db_open(true);
     options.set_avoid_unnecessary_blocking_io(true);
     options.set_manifest_preallocation_size(MANIFEST_STEP_BYTES);
@@ -88,6 +92,24 @@ pub(super) fn database(is_new: bool) -> Result<Options, rocksdb::Error> {
     options.set_stats_persist_period_sec(0);
     // The only setting that the crate offers by its name alone.
     options.get_options_from_string("track_and_verify_wals=true")
+}
+
+#[allow(
+    unsafe_code,
+    reason = "the standard library cannot ask for limits of the process"
+)]
+fn open_files_max() -> i32 {
+    // SAFETY: rlimit is plain data for which all zeroes is a value.
+    let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure outlives the call.
+    let answer = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    let share = if answer == 0 {
+        limit.rlim_cur / OPEN_FILES_SHARE
+    } else {
+        OPEN_FILES_MAX
+    };
+    // The cast holds: the constant fits.
+    share.min(OPEN_FILES_MAX) as i32
 }
 
 /// One cache for all spaces.
