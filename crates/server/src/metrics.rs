@@ -340,6 +340,7 @@ mod tests {
                 query_index_entries_read: 7,
                 clock_suspect: true,
                 disk_bytes: 8,
+                writing_halted: true,
                 background: background.to_vec(),
             },
         );
@@ -353,6 +354,7 @@ mod tests {
             ("lapsedb_query_index_entries_read_total".to_owned(), 7),
             ("lapsedb_clock_suspect".to_owned(), 1),
             ("lapsedb_disk_bytes".to_owned(), 8),
+            ("lapsedb_writing_halted".to_owned(), 1),
         ];
         for work in Work::ALL {
             let label = format!("{{work=\"{}\"}}", work.name());
