@@ -186,7 +186,6 @@ struct Raw(Layer);
 
 impl Raw {
     fn check(&self) -> Result<Config, String> {
-        self.check_engine()?;
         if let Some(given) = self.0.get("drop-damaged-log") {
             return Err(bad(given, "only with the command verify"));
         }
@@ -228,21 +227,6 @@ impl Raw {
                 .ok_or("verify reads a store on disk; allowed: --data-path DIR without --memory")?,
             drop_damaged_log: self.switch("drop-damaged-log")?,
         })
-    }
-
-    /// Refuses what this build does not have, rather than starting something else than was asked for.
-    fn check_engine(&self) -> Result<(), String> {
-        if let Some(given) = self.0.get("engine") {
-            let postgres = ["postgres://", "postgresql://"]
-                .iter()
-                .any(|scheme| given.text.starts_with(scheme));
-            return Err(if postgres {
-                "--engine: this build has no postgres engine; allowed: leave the flag out for the embedded engine".to_owned()
-            } else {
-                bad(given, "postgres://…, or nothing for the embedded engine")
-            });
-        }
-        Ok(())
     }
 
     fn init(&self) -> Result<Option<PathBuf>, String> {

@@ -84,11 +84,6 @@ pub const SETTINGS: &[Setting] = &[
     ),
     switch("enable-test-commands", "Mongo fail points; for tests only"),
     setting(
-        "engine",
-        "URL",
-        "postgres://… instead of the embedded engine",
-    ),
-    setting(
         "init",
         "PATH",
         "JSON file or folder applied before the server is ready",

@@ -28,7 +28,7 @@ verbs! {
     CreateItem "create_item",
     Databases "databases",
     DeleteItem "delete_item",
-    Explorer "explorer",
+    Certificate "certificate",
     Health "health",
     ListItems "list_items",
     Metrics "metrics",
@@ -70,7 +70,7 @@ impl Verb {
     pub const fn part(self) -> Part {
         match self {
             Verb::Admin => Part::Admin,
-            Verb::Health | Verb::Metrics | Verb::Explorer => Part::Open,
+            Verb::Health | Verb::Metrics | Verb::Certificate => Part::Open,
             Verb::Batch
             | Verb::ChangeFeed
             | Verb::Containers
@@ -119,7 +119,7 @@ impl Verb {
             },
             Some("offers") => Verb::Offers,
             Some("_lapsedb") => Verb::Admin,
-            Some("_explorer") => Verb::Explorer,
+            Some("_explorer") => Verb::Certificate,
             Some("metrics") if path == "/metrics" => Verb::Metrics,
             Some(_) if crate::health::Question::of(path).is_some() => Verb::Health,
             Some(_) => Verb::Other,
@@ -249,7 +249,7 @@ mod tests {
             ("GET", "/dbs/db/users/u/permissions", "", "users"),
             ("GET", "/offers", "", "offers"),
             ("GET", "/_lapsedb/clock", "", "admin"),
-            ("GET", "/_explorer/emulator.pem", "", "explorer"),
+            ("GET", "/_explorer/emulator.pem", "", "certificate"),
             ("GET", "/readyz", "", "health"),
             ("GET", "/metrics", "", "metrics"),
             ("GET", "/nothing", "", "other"),
