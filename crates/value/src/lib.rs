@@ -4,16 +4,20 @@
 //! outside is either a [`Value`] or an error that says where it went wrong.
 
 pub mod bson;
+pub mod budget;
 pub mod cosmos_binary;
 pub mod decimal128;
 pub mod extended;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod json;
+mod members;
 pub mod number;
 pub mod order;
 pub mod path;
 mod text;
 mod value;
 
+pub use budget::Budget;
+pub use members::Members;
 pub use value::{Object, Str, Value};
