@@ -2,9 +2,12 @@
 //! every kind of value. An error with a place in the text, or rows; never a panic, never without end.
 #![no_main]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use lapsedb_sql::{Env, Executor, Flow, Params, bind, functions, parse};
+use lapsedb_value::Budget;
+use lapsedb_value::budget::Stop;
 use lapsedb_value::{Object, Value};
 
 /// Looks at the interrupt before a query is stopped: enough for every honest one.
@@ -238,8 +241,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let looks = AtomicU32::new(0);
-    let stop = || looks.fetch_add(1, Ordering::Relaxed) > LOOKS_MAX;
-    let env = Env::new(1_794_700_000_000).with_interrupt(&stop);
+    let budget = Arc::new(Budget::default());
+    budget.set_probe(Arc::new(move || {
+        (looks.fetch_add(1, Ordering::Relaxed) > LOOKS_MAX).then_some(Stop::Time)
+    }));
+    let env = Env::new(1_794_700_000_000).within(&budget);
     let mut executor = Executor::new(&bound, env);
     let mut rows = Vec::new();
     if bound.reads_documents() {

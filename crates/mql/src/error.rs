@@ -1,5 +1,16 @@
 //! What is wrong with a filter, an update or a pipeline, in the numbers that drivers know.
 
+use lapsedb_value::budget::Stop;
+
+/// Code of a request that would hold too many bytes.
+pub const EXCEEDED_MEMORY_LIMIT: i32 = 146;
+/// Code of a request whose time is up.
+pub const MAX_TIME_MS_EXPIRED: i32 = 50;
+/// Code of a request that somebody ended.
+pub const INTERRUPTED: i32 = 11_601;
+/// Code of a request that ends because the server stops.
+pub const INTERRUPTED_AT_SHUTDOWN: i32 = 11_600;
+
 /// A refusal: the code clients match on, and the text for the person who reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MqlError {
@@ -12,13 +23,19 @@ pub struct MqlError {
 /// What this crate's functions return.
 pub type Result<T> = std::result::Result<T, MqlError>;
 
+/// Bytes of a message at most: some show a value, which may be large.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+
 impl MqlError {
     /// A refusal with a code.
     pub fn new(code: i32, message: impl Into<String>) -> MqlError {
-        MqlError {
-            code,
-            message: message.into(),
+        let mut message = message.into();
+        if message.len() > MESSAGE_BYTES_MAX {
+            message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+            message.shrink_to_fit();
+            message.push('…');
         }
+        MqlError { code, message }
     }
 
     /// Code 2, BadValue: an operator's argument cannot be used.
@@ -34,6 +51,18 @@ impl MqlError {
     /// Code 14, TypeMismatch: a value has another type than the operator needs.
     pub fn type_mismatch(message: impl Into<String>) -> MqlError {
         MqlError::new(14, message)
+    }
+}
+
+impl From<Stop> for MqlError {
+    fn from(stop: Stop) -> MqlError {
+        let code = match stop {
+            Stop::Memory { .. } => EXCEEDED_MEMORY_LIMIT,
+            Stop::Steps { .. } | Stop::Time => MAX_TIME_MS_EXPIRED,
+            Stop::Interrupted => INTERRUPTED,
+            Stop::Shutdown => INTERRUPTED_AT_SHUTDOWN,
+        };
+        MqlError::new(code, stop.to_string())
     }
 }
 

@@ -5,7 +5,7 @@
 mod accumulators;
 pub mod collation;
 pub mod distinct;
-mod error;
+pub mod error;
 pub mod expressions;
 pub mod filter;
 pub mod pattern;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::budget::{VALUE_BYTES, owned_bytes, sort_by};
+use lapsedb_value::{Budget, Object, Str, Value};
 
 use crate::collation::Collation;
 use crate::expressions::numeric::Num;
@@ -279,18 +280,19 @@ impl Sort {
     }
 
     /// Puts values in order; what is no object has no fields.
-    pub(crate) fn order_values(&self, values: &mut Vec<Value>) {
-        let keyed = values.drain(..).map(|value| {
-            let key = self
-                .fields
-                .iter()
-                .map(|field| field.within(&value))
-                .collect();
-            (key, value)
-        });
-        let mut keyed: Vec<(Vec<Value>, Value)> = keyed.collect();
-        keyed.sort_by(|(a, _), (b, _)| self.compare_keys(a, b));
-        values.extend(keyed.into_iter().map(|(_, value)| value));
+    pub(crate) fn order_values(&self, values: Vec<Value>, budget: &Budget) -> Result<Vec<Value>> {
+        let mut keyed: Vec<(Vec<Value>, Value)> = Vec::with_capacity(values.len());
+        for value in values {
+            let mut key = Vec::with_capacity(self.fields.len());
+            for field in &self.fields {
+                let part = field.within(&value);
+                budget.charge(VALUE_BYTES + owned_bytes(&part))?;
+                key.push(part);
+            }
+            keyed.push((key, value));
+        }
+        let sorted = sort_by(keyed, budget, |(a, _), (b, _)| self.compare_keys(a, b))?;
+        Ok(sorted.into_iter().map(|(_, value)| value).collect())
     }
 }
 

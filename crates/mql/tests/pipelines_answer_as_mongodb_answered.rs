@@ -13,6 +13,7 @@ use lapsedb_mql::expressions::Env;
 use lapsedb_mql::filter::{Filter, Options};
 use lapsedb_mql::stages::{Flow, Foreign, Pipeline, Runner, Wait};
 use lapsedb_mql::{MqlError, Result};
+use lapsedb_value::budget::Held;
 use lapsedb_value::decimal128::Decimal128;
 use lapsedb_value::{Object, Str, Value};
 
@@ -138,6 +139,7 @@ impl Foreign for Collections<'_> {
         &'a self,
         collection: &'a str,
         filter: Option<&'a Filter>,
+        _: &'a Held,
     ) -> Wait<'a, Vec<Object>> {
         let all = self.0.get(collection).map(objects).unwrap_or_default();
         let kept = all.into_iter().filter_map(|document| {

@@ -141,6 +141,7 @@ pub async fn run(config: Config) -> Result<(), Failure> {
     let signal = signals.next().await;
     tracing::info!(signal, "stopping");
     app.stopping.store(true, Ordering::Release);
+    service.stop_evaluation();
     let mongo = async {
         if let Some((mongo, _)) = mongo {
             mongo.stop().await;
@@ -210,6 +211,7 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
         accept_clock: config.accept_clock,
         purge: config.purge,
         purge_grace: config.purge_grace_seconds,
+        request_time_max: config.request_time_max(),
         change_retention: lapsedb_record::Secs(config.change_retention_seconds),
         keep_changes: config.keep_changes,
         master_key: config.master_key.clone(),

@@ -9,12 +9,17 @@ mod tests;
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lapsedb_service::REQUEST_TIME_MAX;
 
 use self::keys::Keys;
 use self::settings::{Asked, Given, Layer};
 use crate::origin::{self, Origins};
 use crate::tls;
 
+/// The longest limit on the time of requests, in seconds: a day.
+const REQUEST_TIME_SECONDS_MAX: u64 = 86_400;
 /// The shortest time for which changes are kept.
 const CHANGE_RETENTION_SECONDS_MIN: u64 = 60;
 /// How long they are kept if nothing is said: a week.
@@ -71,6 +76,8 @@ pub struct Config {
     pub purge: bool,
     /// How long they stay there at least.
     pub purge_grace_seconds: u64,
+    /// How long a request may take that says nothing itself, in seconds; 0 is any time.
+    pub request_time_max_seconds: u64,
     /// How long what change streams need is kept.
     pub change_retention_seconds: u64,
     /// Whether it is kept for all collections from their beginning.
@@ -110,6 +117,12 @@ pub enum Protocol {
 }
 
 impl Config {
+    /// How long a request may take that says nothing itself; none is any time.
+    pub fn request_time_max(&self) -> Option<Duration> {
+        (self.request_time_max_seconds > 0)
+            .then(|| Duration::from_secs(self.request_time_max_seconds))
+    }
+
     /// The names of this server that the operator has given: the address to listen on, and the host named to Mongo clients.
     pub fn given_names(&self) -> Vec<String> {
         let bind = Some(self.bind).filter(|bind| !bind.is_unspecified());
@@ -207,6 +220,11 @@ impl Raw {
             relaxed: self.choice("durability", &[("sync", false), ("relaxed", true)], false)?,
             purge: self.choice("purge", &ON_OFF, true)?,
             purge_grace_seconds: self.number("purge-grace", 300, 0..=PURGE_GRACE_SECONDS_MAX)?,
+            request_time_max_seconds: self.number(
+                "request-time-max-seconds",
+                REQUEST_TIME_MAX.as_secs(),
+                0..=REQUEST_TIME_SECONDS_MAX,
+            )?,
             change_retention_seconds: self.number(
                 "change-streams-retention",
                 CHANGE_RETENTION_SECONDS,

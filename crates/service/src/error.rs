@@ -192,6 +192,9 @@ impl From<lapsedb_sql::SqlError> for Error {
         if error.code == lapsedb_sql::error::INTERRUPTED {
             return Error::query_timed_out();
         }
+        if error.code == lapsedb_sql::error::STOPPED {
+            return Error::new(Kind::Unavailable, error.message);
+        }
         Error::new(
             Kind::BadQuery {
                 code: error.code,

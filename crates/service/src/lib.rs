@@ -46,4 +46,4 @@ pub use lapsedb_store::{
     Collection, Database, Event, EventImage, EventKind, LiveItem, OpenError, Place, verify,
 };
 pub use maintain::Gauges;
-pub use service::{Config, Service};
+pub use service::{Config, REQUEST_TIME_MAX, Service};

@@ -24,6 +24,8 @@ pub const QUERY_PAGE_ENTRIES_MAX: u64 = 1_000_000;
 pub const QUERY_PAGE_MILLIS_MAX: u64 = 5_000;
 /// Milliseconds that a query may take which must see everything before its first row.
 pub const QUERY_MILLIS_MAX: u64 = 60_000;
+/// Steps that a collection's validator may take over one item.
+pub const RULE_STEPS_MAX: u64 = 50_000_000;
 /// How often a verb runs again because the store changed under it.
 pub const RETRIES_MAX: usize = 100;
 /// Databases in an account.

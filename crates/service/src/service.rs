@@ -1,10 +1,14 @@
 //! What all requests share.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use lapsedb_record::clock::{ClockError, Move};
 use lapsedb_record::{Clock, Millis, Secs};
 use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
+use lapsedb_value::Budget;
+use lapsedb_value::budget::Stop;
 
 use crate::counts::Counts;
 use crate::documents::{State, partial_filters};
@@ -31,12 +35,17 @@ pub struct Config {
     pub change_retention: Secs,
     /// Whether it is kept for all collections from their beginning, and not from the first stream on.
     pub keep_changes: bool,
+    /// How long a request may take that says nothing itself; none may take any time.
+    pub request_time_max: Option<Duration>,
     /// The account's master key, decoded: resource tokens are signed with it.
     pub master_key: Vec<u8>,
 }
 
 /// How long what change streams need is kept, unless something else is said.
 pub const CHANGE_RETENTION: Secs = Secs(7 * 24 * 60 * 60);
+
+/// How long a request may take, unless something else is said.
+pub const REQUEST_TIME_MAX: Duration = Duration::from_secs(60);
 
 impl Config {
     /// A store in memory whose time stands still: what tests begin with.
@@ -51,6 +60,7 @@ impl Config {
             purge_grace: 0,
             change_retention: CHANGE_RETENTION,
             keep_changes: false,
+            request_time_max: Some(REQUEST_TIME_MAX),
             master_key,
         }
     }
@@ -64,6 +74,7 @@ pub struct Service {
     maintenance: Maintenance,
     documents: State,
     counts: Counts,
+    stopping: Arc<AtomicBool>,
 }
 
 impl Service {
@@ -87,6 +98,7 @@ impl Service {
             maintenance: Maintenance::default(),
             documents: State::default(),
             counts: Counts::default(),
+            stopping: Arc::default(),
         });
         let now = service.clock().now();
         service.documents.operations.index_uses.begin(now);
@@ -110,6 +122,34 @@ impl Service {
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Says to all requests that are being evaluated that the server stops: they end with an error.
+    pub fn stop_evaluation(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// What a page of a query may use that begins now: so many bytes, and a time, but no more than any request may take.
+    pub(crate) fn query_budget(&self, time_max: Duration) -> Arc<Budget> {
+        let budget = Budget::default();
+        let time_max = self
+            .config
+            .request_time_max
+            .map_or(time_max, |limit| limit.min(time_max));
+        let end = Clock::monotonic() + time_max;
+        let stopping = self.stopping();
+        budget.set_probe(Arc::new(move || {
+            if stopping.load(Ordering::Relaxed) {
+                return Some(Stop::Shutdown);
+            }
+            (Clock::monotonic() >= end).then_some(Stop::Time)
+        }));
+        Arc::new(budget)
+    }
+
+    /// Whether the server stops.
+    pub(crate) fn stopping(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stopping)
     }
 
     /// Makes the clock's present value durable.

@@ -4,6 +4,8 @@
 //! they say which limit was reached. Where the service's code is not known, the nearest one is used
 //! and a comment says so.
 
+use lapsedb_value::budget::Stop;
+
 use crate::span::Span;
 
 /// One error, and where it stands in the query text.
@@ -24,8 +26,10 @@ pub struct SqlError {
 pub const TOO_MUCH_MEMORY: &str = "LAPSE_MEMORY";
 /// One document costs too much to evaluate.
 pub const TOO_MUCH_WORK: &str = "LAPSE_WORK";
-/// The caller asked to stop.
+/// The time of the request is up.
 pub const INTERRUPTED: &str = "LAPSE_INTERRUPTED";
+/// Somebody ended the request, or the server stops.
+pub const STOPPED: &str = "LAPSE_STOPPED";
 /// The query is too long, too deep or has too many parts.
 pub const TOO_COMPLEX: &str = "LAPSE_COMPLEXITY";
 /// A part of the language that is not built.
@@ -158,8 +162,17 @@ impl SqlError {
             Span::default(),
         )
     }
+}
 
-    pub(crate) fn interrupted() -> SqlError {
-        SqlError::new(INTERRUPTED, "The query was interrupted.", Span::default())
+impl From<Stop> for SqlError {
+    fn from(stop: Stop) -> SqlError {
+        match stop {
+            Stop::Memory { .. } => SqlError::memory(),
+            Stop::Steps { .. } => SqlError::work(),
+            Stop::Time => SqlError::new(INTERRUPTED, stop.to_string(), Span::default()),
+            Stop::Interrupted | Stop::Shutdown => {
+                SqlError::new(STOPPED, stop.to_string(), Span::default())
+            }
+        }
     }
 }

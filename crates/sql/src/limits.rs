@@ -31,9 +31,6 @@ pub const REPLICATE_CHARS_MAX: usize = 10_000;
 /// Expressions evaluated for one document before the query is refused.
 pub const DOCUMENT_STEPS_MAX: u64 = 50_000_000;
 
-/// Steps between two looks at the interrupt of the environment.
-pub const INTERRUPT_STEPS: u64 = 4_096;
-
 /// Bytes of values made for one document before the query is refused.
 pub const DOCUMENT_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
@@ -46,11 +43,8 @@ pub const GROUP_KEYS_MAX: usize = 1_000;
 /// Rows, groups and distinct values that a blocking query may hold.
 pub const BUFFERED_ROWS_MAX: u64 = 10_000_000;
 
-/// Bytes that a blocking query may hold.
-pub const BUFFERED_BYTES_MAX: u64 = 256 * 1024 * 1024;
-
-/// Bytes of a compiled regular expression.
-pub const REGEX_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes that the automaton which is built while a text is searched may take.
+pub const DFA_BYTES_MAX: usize = 1024 * 1024;
 
 /// Compiled regular expressions kept for one execution.
 pub const REGEXES_MAX: usize = 64;

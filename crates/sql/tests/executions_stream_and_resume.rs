@@ -1,6 +1,10 @@
 //! Rows come as documents are pushed, stop when enough came, and go on in another execution.
 
+use std::sync::Arc;
+
 use lapsedb_sql::{Bound, Env, Executor, Flow, Params, Progress, bind, error, parse};
+use lapsedb_value::Budget;
+use lapsedb_value::budget::Stop;
 use lapsedb_value::{Value, json};
 
 fn doc(n: i32) -> Value {
@@ -145,8 +149,9 @@ fn the_top_of_an_order_needs_no_room_for_the_rest() {
 fn an_interrupt_stops_the_query() {
     let bound =
         bound("SELECT VALUE COUNT(1) FROM c JOIN a IN c.tags JOIN b IN c.tags JOIN d IN c.tags");
-    let stop = || true;
-    let mut executor = Executor::new(&bound, Env::new(0).with_interrupt(&stop));
+    let budget = Arc::new(Budget::default());
+    budget.set_probe(Arc::new(|| Some(Stop::Time)));
+    let mut executor = Executor::new(&bound, Env::new(0).within(&budget));
     let ones = vec![Value::Int32(1); 100];
     let mut document = doc(1);
     document.as_object_mut().unwrap().insert("tags", ones);

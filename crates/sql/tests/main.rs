@@ -5,7 +5,9 @@
 
 mod executions_stream_and_resume;
 mod limits_hold;
+mod memory;
 mod nothing_panics;
 mod partition_keys_are_inferred;
+mod queries_stay_within_their_budget;
 mod spec;
 mod support_page_is_true;

@@ -69,7 +69,8 @@ pub type Probe = dyn Fn() -> Option<Stop> + Send + Sync;
 /// What one request may use, and what it has used.
 ///
 /// Bytes are counted in two ways: *held* are those that stay, such as rows of a sort, until their [`Held`] is dropped;
-/// *scratch* are those of the values that one evaluation makes, which are counted from zero for each document.
+/// *scratch* are those of the values that one evaluation makes, which are counted from zero for each document. Constants that are
+/// computed while a query is parsed are held too.
 pub struct Budget {
     /// Steps until the next look at the probe. Only one thread evaluates a request at a time, so no exchange is needed.
     until_probe: AtomicU32,
@@ -77,6 +78,7 @@ pub struct Budget {
     steps_max: u64,
     scratch: AtomicUsize,
     held: AtomicUsize,
+    kept: AtomicUsize,
     bytes_max: usize,
     probe: Mutex<Option<Arc<Probe>>>,
 }
@@ -107,6 +109,7 @@ impl Budget {
             steps_max: u64::MAX,
             scratch: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
+            kept: AtomicUsize::new(0),
             bytes_max,
             probe: Mutex::new(None),
         }
@@ -131,8 +134,10 @@ impl Budget {
 
     /// Bytes counted now.
     pub fn bytes(&self) -> usize {
+        let held = self.held.load(Ordering::Relaxed);
         self.scratch()
-            .saturating_add(self.held.load(Ordering::Relaxed))
+            .saturating_add(held)
+            .saturating_add(self.kept())
     }
 
     /// Counts one step.
@@ -200,18 +205,41 @@ impl Budget {
     #[inline]
     pub fn charge(&self, bytes: usize) -> Result<(), Stop> {
         let scratch = self.scratch().saturating_add(bytes);
-        self.fits(scratch, self.held.load(Ordering::Relaxed))?;
+        self.fits(scratch)?;
         self.scratch.store(scratch, Ordering::Relaxed);
         self.work(bytes)
     }
 
+    /// Whether the request may count so many bytes beside what it holds.
     #[inline]
-    fn fits(&self, scratch: usize, held: usize) -> Result<(), Stop> {
+    fn fits(&self, bytes: usize) -> Result<(), Stop> {
         let bytes_max = self.bytes_max;
-        if scratch.saturating_add(held) > bytes_max {
+        let held = self.held.load(Ordering::Relaxed);
+        if bytes.saturating_add(held).saturating_add(self.kept()) > bytes_max {
             return Err(Stop::Memory { bytes_max });
         }
         Ok(())
+    }
+
+    /// Counts bytes of constants, which stay as long as what was parsed.
+    ///
+    /// # Errors
+    /// When the request would hold too much, or has to stop.
+    pub fn keep(&self, bytes: usize) -> Result<(), Stop> {
+        let kept = self.kept().saturating_add(bytes);
+        self.fits(self.scratch().saturating_add(bytes))?;
+        self.set_kept(kept);
+        self.work(bytes)
+    }
+
+    /// Bytes of constants counted so far.
+    pub fn kept(&self) -> usize {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    /// From now on so many bytes of constants are counted: what was parsed in between is gone.
+    pub fn set_kept(&self, bytes: usize) {
+        self.kept.store(bytes, Ordering::Relaxed);
     }
 
     /// Bytes of values made in this evaluation that are still counted.
@@ -279,12 +307,16 @@ impl Held {
     /// # Errors
     /// When the request would hold too much, or has to stop.
     pub fn add(&self, bytes: usize) -> Result<(), Stop> {
-        let held = self.budget.held.load(Ordering::Relaxed);
         self.budget
-            .fits(self.budget.scratch(), held.saturating_add(bytes))?;
+            .fits(self.budget.scratch().saturating_add(bytes))?;
+        self.put(bytes);
+        self.budget.work(bytes)
+    }
+
+    /// Counts more of what is there already; the next charge finds out if it was too much.
+    pub fn put(&self, bytes: usize) {
         self.budget.held.fetch_add(bytes, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.budget.work(bytes)
     }
 
     /// Counts less.
@@ -380,6 +412,49 @@ pub fn object_bytes(object: &Object) -> usize {
         MEMBER_BYTES + text_bytes(name.len()) + owned_bytes(value)
     };
     object.iter().map(member).sum()
+}
+
+/// Bytes of the text of a regular expression.
+pub const PATTERN_BYTES_MAX: usize = 32_764;
+
+/// How large a compiled regular expression is, and the longest text that it may search.
+///
+/// One search cannot be interrupted, and at worst takes time in proportion to the product of the two: so the product has a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatternSize {
+    /// Bytes of the compiled expression at most.
+    pub compiled_bytes_max: usize,
+    /// Bytes of the text at most.
+    pub text_bytes_max: usize,
+}
+
+/// From small to large: an expression is of the first size that it fits.
+pub const PATTERN_SIZES: [PatternSize; 4] = [
+    PatternSize::new(8 * 1024),
+    PatternSize::new(64 * 1024),
+    PatternSize::new(512 * 1024),
+    PatternSize::new(4 * 1024 * 1024),
+];
+
+/// Bytes of a compiled expression times bytes of a text.
+const PATTERN_PRODUCT_MAX: usize = 1 << 37;
+
+impl PatternSize {
+    const fn new(compiled_bytes_max: usize) -> PatternSize {
+        PatternSize {
+            compiled_bytes_max,
+            text_bytes_max: PATTERN_PRODUCT_MAX / compiled_bytes_max,
+        }
+    }
+
+    /// Counts one search of a text.
+    ///
+    /// # Errors
+    /// When the request has to stop.
+    pub fn charge(self, budget: &Budget, text_bytes: usize) -> Result<(), Stop> {
+        let share = self.compiled_bytes_max / PATTERN_SIZES[0].compiled_bytes_max;
+        budget.work(text_bytes.saturating_mul(share))
+    }
 }
 
 /// Sorts as `sort_by` does, equals in the order they came, and stops when the budget says so.

@@ -10,17 +10,23 @@ const COMPARED_MAX: usize = 16;
 /// An object under construction. Of several members of a name the last wins, in the place of the first.
 ///
 /// The hashing is keyed at random, so no choice of names makes it slow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Members {
     members: Vec<(Str, Value)>,
     /// Where each name stands, once there are more than a few.
     places: HashMap<Str, usize>,
+    /// Whether names are to be hashed at all.
+    indexes: bool,
 }
 
 impl Members {
     /// No members.
     pub fn new() -> Members {
-        Members::default()
+        Members {
+            members: Vec::new(),
+            places: HashMap::new(),
+            indexes: true,
+        }
     }
 
     /// How many members there are.
@@ -44,7 +50,7 @@ impl Members {
             self.places.insert(name.clone(), self.members.len());
         }
         self.members.push((name.clone(), value));
-        if self.places.is_empty() && self.members.len() > COMPARED_MAX {
+        if self.indexes && self.places.is_empty() && self.members.len() > COMPARED_MAX {
             let places = self.members.iter().enumerate();
             self.places = places.map(|(at, (name, _))| (name.clone(), at)).collect();
         }
@@ -56,6 +62,24 @@ impl Members {
             return self.members.iter().position(|(known, _)| known == name);
         }
         self.places.get(name).copied()
+    }
+
+    /// The member of that name, to be changed.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let place = self.place(name)?;
+        self.members.get_mut(place).map(|(_, value)| value)
+    }
+
+    /// Goes on with an object of which so many members are looked up: few are found without an index.
+    pub fn among(object: Object, lookups: usize) -> Members {
+        if lookups > COMPARED_MAX {
+            return Members::from(object);
+        }
+        Members {
+            members: object.into_members(),
+            places: HashMap::new(),
+            indexes: false,
+        }
     }
 
     /// A copy of the object as it is now.
@@ -72,7 +96,7 @@ impl Members {
 impl From<Object> for Members {
     /// Goes on with an object whose names are distinct.
     fn from(object: Object) -> Members {
-        let members: Vec<(Str, Value)> = object.into_iter().collect();
+        let members = object.into_members();
         let places = match members.len() > COMPARED_MAX {
             true => members
                 .iter()
@@ -81,6 +105,16 @@ impl From<Object> for Members {
                 .collect(),
             false => HashMap::new(),
         };
-        Members { members, places }
+        Members {
+            members,
+            places,
+            indexes: true,
+        }
+    }
+}
+
+impl Default for Members {
+    fn default() -> Members {
+        Members::new()
     }
 }

@@ -374,6 +374,11 @@ impl Object {
         self.0.iter().map(|(_, value)| value)
     }
 
+    /// The members as a plain list.
+    pub(crate) fn into_members(self) -> Vec<(Str, Value)> {
+        self.0
+    }
+
     /// The members as a plain slice.
     pub fn as_slice(&self) -> &[(Str, Value)] {
         &self.0

@@ -16,7 +16,8 @@ struct AddToSet {
 impl Accumulator for AddToSet {
     fn add(&mut self, value: &Value) -> Result<()> {
         if !value.is_undefined() && self.values.insert(value) {
-            self.bytes += weight(value);
+            // Each is there twice: once to be found, once in its place.
+            self.bytes += 2 * weight(value);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Resu
         Box::new(FirstN {
             n,
             values: VecDeque::new(),
+            bytes: 0,
         })
     })
 }
@@ -17,11 +18,13 @@ pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Resu
 struct FirstN {
     n: usize,
     values: VecDeque<Value>,
+    bytes: usize,
 }
 
 impl Accumulator for FirstN {
     fn add(&mut self, value: &Value) -> Result<()> {
         if self.values.len() < self.n {
+            self.bytes += weight(value);
             self.values.push_back(missing_to_null(value.clone()));
         }
         Ok(())
@@ -32,6 +35,6 @@ impl Accumulator for FirstN {
     }
 
     fn bytes(&self) -> usize {
-        self.values.iter().map(weight).sum()
+        self.bytes
     }
 }

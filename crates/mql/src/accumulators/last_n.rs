@@ -9,6 +9,7 @@ pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Resu
         Box::new(LastN {
             n,
             values: VecDeque::new(),
+            bytes: 0,
         })
     })
 }
@@ -17,13 +18,16 @@ pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Resu
 struct LastN {
     n: usize,
     values: VecDeque<Value>,
+    bytes: usize,
 }
 
 impl Accumulator for LastN {
     fn add(&mut self, value: &Value) -> Result<()> {
         if self.values.len() >= self.n {
-            self.values.pop_front();
+            let gone = self.values.pop_front();
+            self.bytes -= gone.as_ref().map_or(0, weight);
         }
+        self.bytes += weight(value);
         self.values.push_back(missing_to_null(value.clone()));
         Ok(())
     }
@@ -33,6 +37,6 @@ impl Accumulator for LastN {
     }
 
     fn bytes(&self) -> usize {
-        self.values.iter().map(weight).sum()
+        self.bytes
     }
 }

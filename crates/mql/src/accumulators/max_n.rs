@@ -14,6 +14,7 @@ pub(crate) struct Best {
     n: usize,
     greatest: bool,
     values: Vec<Value>,
+    bytes: usize,
 }
 
 impl Best {
@@ -22,6 +23,7 @@ impl Best {
             n,
             greatest,
             values: Vec::new(),
+            bytes: 0,
         }
     }
 }
@@ -40,8 +42,10 @@ impl Accumulator for Best {
             false => self.values.partition_point(|kept| order(kept).is_le()),
         };
         if at < self.n {
+            self.bytes += weight(value);
             self.values.insert(at, value.clone());
-            self.values.truncate(self.n);
+            let gone = self.values.drain(self.n.min(self.values.len())..);
+            self.bytes -= gone.map(|value| weight(&value)).sum::<usize>();
         }
         Ok(())
     }
@@ -51,6 +55,10 @@ impl Accumulator for Best {
     }
 
     fn bytes(&self) -> usize {
-        self.values.iter().map(weight).sum()
+        self.bytes
+    }
+
+    fn work(&self) -> usize {
+        self.values.len() * VALUE_BYTES
     }
 }

@@ -7,18 +7,26 @@ pub(crate) fn parse(operator: &'static str, spec: &Value, names: &Names) -> Resu
 }
 
 #[derive(Debug, Default)]
-struct Merge(Object);
+struct Merge {
+    merged: Members,
+    bytes: usize,
+}
 
 impl Accumulator for Merge {
     fn add(&mut self, value: &Value) -> Result<()> {
-        crate::expressions::merge(&mut self.0, value)
+        let replaced = crate::expressions::merge(&mut self.merged, value, |bytes| {
+            self.bytes = self.bytes.saturating_add(bytes);
+            Ok(())
+        })?;
+        self.bytes = self.bytes.saturating_sub(replaced);
+        Ok(())
     }
 
     fn result(&self) -> Result<Value> {
-        Ok(Value::Object(self.0.clone()))
+        Ok(Value::Object(self.merged.to_object()))
     }
 
     fn bytes(&self) -> usize {
-        object_weight(&self.0)
+        self.bytes
     }
 }

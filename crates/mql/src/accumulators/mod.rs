@@ -1,7 +1,8 @@
 //! Accumulators: what `$group`, `$bucket` and windows gather from many documents.
 
+use lapsedb_value::budget::{VALUE_BYTES, object_bytes, owned_bytes};
 use lapsedb_value::decimal128::Decimal128;
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::{Members, Object, Str, Value};
 
 use crate::expressions::form::is_nullish;
 use crate::expressions::numeric::{Num, decimal};
@@ -41,8 +42,13 @@ pub(crate) trait Accumulator: Send {
     /// What has come together so far.
     fn result(&self) -> Result<Value>;
 
-    /// Bytes held beyond a fixed few, for the limit on memory.
+    /// Bytes held beyond a fixed few, for the limit on memory. Asked for every document, so it must be known.
     fn bytes(&self) -> usize {
+        0
+    }
+
+    /// Bytes that taking one more value moves at worst.
+    fn work(&self) -> usize {
         0
     }
 }
@@ -182,6 +188,7 @@ impl Gather {
 
     /// Adds what a document has.
     pub(crate) fn add(&self, accumulator: &mut dyn Accumulator, scope: &Scope<'_>) -> Result<()> {
+        scope.budget().work(accumulator.work())?;
         match &self.argument {
             Argument::Value(expr) => accumulator.add(&*expr.get(scope)?),
             Argument::Sorted { by, output } => {
@@ -238,20 +245,12 @@ use crate::expressions::{N_FIELDS, read_n};
 
 /// Bytes that a value takes in memory, roughly.
 pub(crate) fn weight(value: &Value) -> usize {
-    let beyond = match value {
-        Value::String(text) | Value::Code(text) | Value::Symbol(text) => text.len(),
-        Value::Array(elements) => elements.iter().map(weight).sum(),
-        Value::Object(object) => object_weight(object),
-        Value::Binary { bytes, .. } => bytes.len(),
-        _ => 0,
-    };
-    size_of::<Value>() + beyond
+    VALUE_BYTES + owned_bytes(value)
 }
 
 /// Bytes that a document takes in memory, roughly.
 pub(crate) fn object_weight(object: &Object) -> usize {
-    let member = |(name, value): (&lapsedb_value::Str, &Value)| name.len() + 24 + weight(value);
-    object.iter().map(member).sum()
+    object_bytes(object)
 }
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ pub(super) struct Top {
     last: bool,
     /// Keys, then the value.
     rows: Vec<Vec<Value>>,
+    bytes: usize,
 }
 
 impl Top {
@@ -80,6 +81,7 @@ impl Top {
             kept,
             last,
             rows: Vec::new(),
+            bytes: 0,
         }
     }
 }
@@ -98,13 +100,19 @@ impl Accumulator for Top {
             .partition_point(|kept| self.by.compare_keys(kept, row) != Ordering::Greater);
         match self.last {
             false if at < n => {
-                self.rows.insert(at, row.to_vec());
-                self.rows.truncate(n);
-            }
-            true if self.rows.len() < n || at > 0 => {
+                self.bytes += row_weight(row);
                 self.rows.insert(at, row.to_vec());
                 if self.rows.len() > n {
-                    self.rows.remove(0);
+                    let gone = self.rows.pop();
+                    self.bytes -= gone.as_deref().map_or(0, row_weight);
+                }
+            }
+            true if self.rows.len() < n || at > 0 => {
+                self.bytes += row_weight(row);
+                self.rows.insert(at, row.to_vec());
+                if self.rows.len() > n {
+                    let gone = self.rows.remove(0);
+                    self.bytes -= row_weight(&gone);
                 }
             }
             false | true => {}
@@ -121,6 +129,15 @@ impl Accumulator for Top {
     }
 
     fn bytes(&self) -> usize {
-        self.rows.iter().flatten().map(weight).sum()
+        self.bytes
     }
+
+    fn work(&self) -> usize {
+        self.rows.len() * size_of::<Vec<Value>>()
+    }
+}
+
+/// Bytes that the keys and the value of one document take.
+fn row_weight(row: &[Value]) -> usize {
+    size_of::<Vec<Value>>() + row.iter().map(weight).sum::<usize>()
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use lapsedb_value::Value;
+use lapsedb_value::{Budget, Value};
 
 use super::Expr;
 use super::scope::{Names, Scope};
@@ -15,11 +15,39 @@ pub(crate) type Args<'a> = [Cow<'a, Value>];
 /// Named arguments that have been computed; those that were not given are `None`.
 pub(crate) type NamedArgs<'a> = [Option<Cow<'a, Value>>];
 
+/// What an operator does with its arguments: what it makes is about as large as they are, or less.
+pub(crate) type Plain = fn(&Args<'_>) -> Result<Value>;
+
+/// The same of one that can make more, or loops over all of them: it charges the budget before it makes anything.
+pub(crate) type Charged = fn(&Args<'_>, &Budget) -> Result<Value>;
+
 /// What an operator does with its arguments.
-pub(crate) type Run = fn(&Args<'_>) -> Result<Value>;
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Run {
+    Plain(Plain),
+    Charged(Charged),
+}
 
 /// What an operator does with its named arguments.
-pub(crate) type RunNamed = fn(&NamedArgs<'_>) -> Result<Value>;
+pub(crate) type PlainNamed = fn(&NamedArgs<'_>) -> Result<Value>;
+
+/// The same of one that can make more, or loops over all of them.
+pub(crate) type ChargedNamed = fn(&NamedArgs<'_>, &Budget) -> Result<Value>;
+
+/// What an operator does with its named arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RunNamed {
+    Plain(PlainNamed),
+    Charged(ChargedNamed),
+}
+
+/// How many arguments an operator takes.
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    Exactly(usize),
+    Between(usize, usize),
+    Any,
+}
 
 /// An operator that decides itself which arguments to compute, and with which variables.
 pub(crate) trait Operator: fmt::Debug + Send + Sync {
@@ -30,13 +58,17 @@ pub(crate) trait Operator: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// So many arguments, no more and no fewer.
-    Exactly(usize, Run),
+    Exactly(usize, Plain),
     /// From so many to so many arguments.
-    Between(usize, usize, Run),
+    Between(usize, usize, Plain),
     /// Any number of arguments.
-    Any(Run),
+    Any(Plain),
     /// An object of named arguments.
-    Named(&'static Fields, RunNamed),
+    Named(&'static Fields, PlainNamed),
+    /// So many arguments, for an operator that charges the budget itself.
+    Charged(Count, Charged),
+    /// Named arguments, for an operator that charges the budget itself.
+    NamedCharged(&'static Fields, ChargedNamed),
     /// The operator reads its argument itself.
     Custom(Custom),
 }
@@ -104,43 +136,89 @@ impl Fields {
 impl Form {
     /// Reads the argument of an operator.
     pub(crate) fn parse(self, name: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
+        let (count, run) = match self {
+            Form::Exactly(count, run) => (Count::Exactly(count), Run::Plain(run)),
+            Form::Between(min, max, run) => (Count::Between(min, max), Run::Plain(run)),
+            Form::Any(run) => (Count::Any, Run::Plain(run)),
+            Form::Charged(count, run) => (count, Run::Charged(run)),
+            Form::Named(fields, run) => {
+                return Ok(Expr::Named {
+                    run: RunNamed::Plain(run),
+                    args: fields.parse(name, spec, names)?,
+                });
+            }
+            Form::NamedCharged(fields, run) => {
+                return Ok(Expr::Named {
+                    run: RunNamed::Charged(run),
+                    args: fields.parse(name, spec, names)?,
+                });
+            }
+            Form::Custom(parse) => return parse(name, spec, names),
+        };
+        let args = arguments(spec, names)?;
+        count.check(name, args.len())?;
+        Ok(Expr::Call { run, args })
+    }
+}
+
+impl Count {
+    fn check(self, name: &str, given: usize) -> Result<()> {
         match self {
-            Form::Exactly(count, run) => {
-                let args = arguments(spec, names)?;
-                if args.len() != count {
-                    return Err(MqlError::new(
-                        16020,
-                        format!(
-                            "Expression {name} takes exactly {count} arguments. {} were passed in.",
-                            args.len()
-                        ),
-                    ));
-                }
-                Ok(Expr::Call { run, args })
-            }
-            Form::Between(min, max, run) => {
-                let args = arguments(spec, names)?;
-                if !(min..=max).contains(&args.len()) {
-                    return Err(MqlError::new(
-                        28667,
-                        format!(
-                            "Expression {name} takes at least {min} arguments, and at most {max}, but {} were passed in.",
-                            args.len()
-                        ),
-                    ));
-                }
-                Ok(Expr::Call { run, args })
-            }
-            Form::Any(run) => Ok(Expr::Call {
-                run,
-                args: arguments(spec, names)?,
-            }),
-            Form::Named(fields, run) => Ok(Expr::Named {
-                run,
-                args: fields.parse(name, spec, names)?,
-            }),
-            Form::Custom(parse) => parse(name, spec, names),
+            Count::Exactly(count) if given != count => Err(MqlError::new(
+                16020,
+                format!(
+                    "Expression {name} takes exactly {count} arguments. {given} were passed in."
+                ),
+            )),
+            Count::Between(min, max) if !(min..=max).contains(&given) => Err(MqlError::new(
+                28667,
+                format!(
+                    "Expression {name} takes at least {min} arguments, and at most {max}, but {given} were passed in."
+                ),
+            )),
+            Count::Exactly(_) | Count::Between(..) | Count::Any => Ok(()),
         }
+    }
+}
+
+impl Run {
+    fn eval(self, args: &Args<'_>, budget: &Budget) -> Result<Value> {
+        match self {
+            Run::Plain(run) => run(args),
+            Run::Charged(run) => run(args, budget),
+        }
+    }
+
+    /// Computes the arguments and then the value, which alone is counted in the end.
+    pub(super) fn get<'s>(self, args: &'s [Expr], scope: &Scope<'s>) -> Result<Value> {
+        let budget = scope.budget();
+        budget.step()?;
+        let before = budget.scratch();
+        let args = args.iter().map(|arg| arg.get(scope));
+        let args = args.collect::<Result<Vec<_>>>()?;
+        let value = self.eval(&args, budget)?;
+        Ok(budget.made(before, value)?)
+    }
+}
+
+impl RunNamed {
+    fn eval(self, args: &NamedArgs<'_>, budget: &Budget) -> Result<Value> {
+        match self {
+            RunNamed::Plain(run) => run(args),
+            RunNamed::Charged(run) => run(args, budget),
+        }
+    }
+
+    /// Computes the arguments and then the value, which alone is counted in the end.
+    pub(super) fn get<'s>(self, args: &'s [Option<Expr>], scope: &Scope<'s>) -> Result<Value> {
+        let budget = scope.budget();
+        budget.step()?;
+        let before = budget.scratch();
+        let get = |arg: &'s Option<Expr>| arg.as_ref().map(|arg| arg.get(scope));
+        let args = args.iter().map(|arg| get(arg).transpose());
+        let args = args.collect::<Result<Vec<_>>>()?;
+        let value = self.eval(&args, budget)?;
+        Ok(budget.made(before, value)?)
     }
 }
 

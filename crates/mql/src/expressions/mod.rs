@@ -3,8 +3,10 @@
 //! A missing value is [`Value::Undefined`]. Each operator is a file; `table.rs` lists them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use lapsedb_value::budget::{MEMBER_BYTES, VALUE_BYTES};
 use lapsedb_value::{Object, Str, Value};
 
 use crate::{MqlError, Result};
@@ -72,7 +74,7 @@ impl Expr {
             Value::Object(object) => Expr::parse_object(object, names),
             Value::Array(elements) => {
                 let elements = elements.iter().map(|element| Expr::parse(element, names));
-                Ok(Expr::Array(elements.collect::<Result<_>>()?).folded()?)
+                Ok(Expr::Array(elements.collect::<Result<_>>()?).folded(names)?)
             }
             _ => Ok(Expr::Literal(spec.clone())),
         }
@@ -84,15 +86,16 @@ impl Expr {
             return Expr::parse_operator(name, object, names);
         }
         let mut members: Vec<(Str, Expr)> = Vec::with_capacity(object.len());
+        let mut known = HashSet::with_capacity(object.len());
         for (name, value) in object {
             path::check_member_name(name)?;
-            if members.iter().any(|(known, _)| known == name) {
+            if !known.insert(name) {
                 let message = format!("duplicate field name specified in object literal: {name}");
                 return Err(MqlError::new(16406, message));
             }
             members.push((name.clone(), Expr::parse(value, names)?));
         }
-        Expr::Object(members).folded()
+        Expr::Object(members).folded(names)
     }
 
     fn parse_operator(name: &str, object: &Object, names: &Names) -> Result<Expr> {
@@ -112,11 +115,13 @@ impl Expr {
             ));
         };
         let spec = object.get(name).unwrap_or(Value::undefined());
-        collated::compared(name, form.parse(name, spec, names)?, names).folded()
+        collated::compared(name, form.parse(name, spec, names)?, names).folded(names)
     }
 
     /// The same expression; one that reads nothing is computed now, and its mistakes are found now.
-    fn folded(self) -> Result<Expr> {
+    ///
+    /// What it computes stays as long as the expression does, so it is counted as held.
+    fn folded(self, names: &Names) -> Result<Expr> {
         let constant = match &self {
             Expr::Literal(_) | Expr::Path(_) | Expr::Lazy(_) => false,
             Expr::Object(members) => members.iter().all(|(_, member)| member.is_literal()),
@@ -126,8 +131,11 @@ impl Expr {
         };
         match constant {
             true => {
-                let (root, env) = (Object::new(), Env::default());
-                Ok(Expr::Literal(self.eval(&Scope::new(&root, &env))?))
+                let root = Object::new();
+                let env = Env::default().within(names.budget());
+                let value = self.eval(&Scope::new(&root, &env))?;
+                names.keep(env.budget().scratch())?;
+                Ok(Expr::Literal(value))
             }
             false => Ok(self),
         }
@@ -152,41 +160,53 @@ impl Expr {
 
     /// Computes the value.
     pub(crate) fn eval(&self, scope: &Scope<'_>) -> Result<Value> {
-        Ok(self.get(scope)?.into_owned())
+        match self.get(scope)? {
+            Cow::Owned(value) => Ok(value),
+            Cow::Borrowed(value) => Ok(scope.budget().copy(value)?),
+        }
     }
 
     /// Computes the value, or borrows it where it already lies.
     pub(crate) fn get<'s>(&'s self, scope: &Scope<'s>) -> Result<Cow<'s, Value>> {
         match self {
             Expr::Literal(value) => Ok(Cow::Borrowed(value)),
-            Expr::Path(path) => path.get(scope),
+            Expr::Path(path) => match path.get(scope)? {
+                Cow::Borrowed(value) => Ok(Cow::Borrowed(value)),
+                Cow::Owned(value) => {
+                    let budget = scope.budget();
+                    Ok(Cow::Owned(budget.made(budget.scratch(), value)?))
+                }
+            },
             Expr::Object(members) => {
+                let budget = scope.budget();
                 let mut object = Object::with_capacity(members.len());
                 for (name, member) in members {
-                    let value = member.get(scope)?;
+                    let value = member.eval(scope)?;
                     if !value.is_undefined() {
-                        object.push(name.clone(), value.into_owned());
+                        budget.charge(MEMBER_BYTES)?;
+                        object.push(name.clone(), value);
                     }
                 }
                 Ok(Cow::Owned(Value::Object(object)))
             }
             Expr::Array(elements) => {
-                let element = |expr: &Expr| expr.eval(scope).map(missing_to_null);
-                let values = elements.iter().map(element).collect::<Result<Vec<_>>>()?;
+                let budget = scope.budget();
+                let mut values = Vec::with_capacity(elements.len());
+                for element in elements {
+                    budget.charge(VALUE_BYTES)?;
+                    values.push(missing_to_null(element.eval(scope)?));
+                }
                 Ok(Cow::Owned(Value::Array(values)))
             }
-            Expr::Call { run, args } => {
-                let args = args.iter().map(|arg| arg.get(scope));
-                let args = args.collect::<Result<Vec<_>>>()?;
-                run(&args).map(Cow::Owned)
+            Expr::Call { run, args } => run.get(args, scope).map(Cow::Owned),
+            Expr::Named { run, args } => run.get(args, scope).map(Cow::Owned),
+            Expr::Lazy(operator) => {
+                let budget = scope.budget();
+                budget.step()?;
+                let before = budget.scratch();
+                let value = operator.eval(scope)?;
+                Ok(Cow::Owned(budget.made(before, value)?))
             }
-            Expr::Named { run, args } => {
-                let get = |arg: &'s Option<Expr>| arg.as_ref().map(|arg| arg.get(scope));
-                let args = args.iter().map(|arg| get(arg).transpose());
-                let args = args.collect::<Result<Vec<_>>>()?;
-                run(&args).map(Cow::Owned)
-            }
-            Expr::Lazy(operator) => operator.eval(scope).map(Cow::Owned),
         }
     }
 

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::budget::{Held, MEMBER_BYTES, owned_bytes};
+use lapsedb_value::{Budget, Object, Str, Value};
 
 use super::Expr;
 use crate::collation::Collation;
@@ -17,6 +18,9 @@ pub struct Env {
     variables: Vec<(Str, Value)>,
     seed: AtomicU64,
     beside: Mutex<Beside>,
+    budget: Arc<Budget>,
+    /// What the variables take.
+    held: Option<Held>,
 }
 
 /// What the search for a document has left beside it: what `$meta` tells.
@@ -58,7 +62,21 @@ impl Env {
             variables: Vec::new(),
             seed: AtomicU64::new(seed),
             beside: Mutex::default(),
+            budget: Arc::default(),
+            held: None,
         }
+    }
+
+    /// The same within a request's budget.
+    #[must_use]
+    pub fn within(mut self, budget: Arc<Budget>) -> Env {
+        self.budget = budget;
+        self
+    }
+
+    /// What the request may use.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     /// The same with what `$$CLUSTER_TIME` answers.
@@ -84,22 +102,36 @@ impl Env {
                 ));
             }
             let value = Expr::parse(value, &self.names())?.eval(&Scope::new(&root, &self))?;
+            self.hold(&value);
             self = self.with_variable(name.clone(), value);
         }
         Ok(self)
+    }
+
+    /// Counts the value of a variable as long as these surroundings last.
+    fn hold(&mut self, value: &Value) {
+        let held = self.held.get_or_insert_with(|| Held::new(&self.budget));
+        held.put(MEMBER_BYTES + owned_bytes(value));
     }
 
     /// A copy for a pipeline inside this one, with further variables.
     pub fn nested(&self, variables: Vec<(Str, Value)>) -> Env {
         let mut all = self.variables.clone();
         all.extend(variables);
-        Env {
+        let mut env = Env {
             now: self.now,
             cluster_time: self.cluster_time,
-            variables: all,
+            variables: Vec::new(),
             seed: AtomicU64::new(self.random_bits()),
             beside: Mutex::default(),
+            budget: Arc::clone(&self.budget),
+            held: None,
+        };
+        for (_, value) in &all {
+            env.hold(value);
         }
+        env.variables = all;
+        env
     }
 
     /// Says what is beside the document that is looked at next.
@@ -135,6 +167,7 @@ impl Env {
         names
             .known
             .extend(self.variables.iter().map(|(name, _)| name.clone()));
+        names.budget = Some(Arc::clone(&self.budget));
         names
     }
 
@@ -159,9 +192,26 @@ pub struct Names {
     known: Vec<Str>,
     metas: Metas,
     collation: Option<Arc<Collation>>,
+    budget: Option<Arc<Budget>>,
 }
 
 impl Names {
+    /// What computing constants may use.
+    pub(crate) fn budget(&self) -> Arc<Budget> {
+        self.budget.clone().unwrap_or_default()
+    }
+
+    /// Counts constants that have been computed, for as long as the request lasts.
+    pub(crate) fn keep(&self, bytes: usize) -> Result<()> {
+        match &self.budget {
+            Some(budget) => {
+                budget.set_scratch(0);
+                Ok(budget.keep(bytes)?)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The same names and one more.
     pub fn with(&self, name: impl Into<Str>) -> Names {
         let mut names = self.clone();
@@ -234,8 +284,9 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// The scope of a whole document.
+    /// The scope of a whole document. What is computed in it is counted from zero.
     pub fn new(root: &'a Object, env: &'a Env) -> Scope<'a> {
+        env.budget.set_scratch(0);
         Scope {
             root,
             current: None,
@@ -256,6 +307,11 @@ impl<'a> Scope<'a> {
 
     pub(crate) fn env(&self) -> &'a Env {
         self.env
+    }
+
+    /// What the request may use.
+    pub(crate) fn budget(&self) -> &'a Budget {
+        &self.env.budget
     }
 
     /// The same scope with field paths starting elsewhere.

@@ -63,11 +63,39 @@ impl<'a> Run<'a> {
             error: None,
         }
     }
+
+    /// What was found, or no if it could not be asked; then the filter fails as a whole.
+    pub(crate) fn answer(&mut self, found: crate::Result<bool>) -> bool {
+        match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    /// Whether the filter goes on: it has not failed, and the request need not stop.
+    fn goes_on(&mut self) -> bool {
+        if self.error.is_some() {
+            return false;
+        }
+        match self.env.budget().step() {
+            Ok(()) => true,
+            Err(stop) => {
+                self.error = Some(stop.into());
+                false
+            }
+        }
+    }
 }
 
 impl Node {
     /// Whether the members of the holder fulfil it.
     pub(crate) fn matches(&self, holder: Holder<'_>, run: &mut Run<'_>) -> bool {
+        if !run.goes_on() {
+            return false;
+        }
         match self {
             Node::And(parts) => parts.iter().all(|part| part.matches(holder, run)),
             Node::Or(parts) => unpositioned(run, |run| {
@@ -92,6 +120,9 @@ impl Node {
 
     /// Whether the value itself fulfils it, whatever path it speaks of.
     pub(crate) fn matches_value(&self, value: &Value, run: &mut Run<'_>) -> bool {
+        if !run.goes_on() {
+            return false;
+        }
         match self {
             Node::And(parts) => parts.iter().all(|part| part.matches_value(value, run)),
             Node::Or(parts) => parts.iter().any(|part| part.matches_value(value, run)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lapsedb_value::{Object, Value};
+use lapsedb_value::{Budget, Object, Value};
 
 use super::Options;
 use super::geo::{GeoTest, Near};
@@ -152,10 +152,14 @@ impl<'a> Parser<'a> {
             }
             Value::Regex { pattern, options } => Ok(field(
                 name,
-                Test::Regex(RegexTest::parse(pattern, options)?),
+                Test::Regex(RegexTest::parse(pattern, options, self.budget())?),
             )),
             plain => Ok(field(name, self.compare(Op::Eq, plain))),
         }
+    }
+
+    fn budget(&self) -> &'a Budget {
+        self.options.env.budget()
     }
 
     fn compare(&self, op: Op, value: &Value) -> Test {
@@ -168,11 +172,19 @@ impl<'a> Parser<'a> {
         for (operator, argument) in operators {
             match operator.as_str() {
                 "$regex" => {
-                    let test = RegexTest::parse_members(Some(argument), operators.get("$options"))?;
+                    let test = RegexTest::parse_members(
+                        Some(argument),
+                        operators.get("$options"),
+                        self.budget(),
+                    )?;
                     parts.push(field(name, Test::Regex(test)));
                 }
                 "$options" => {
-                    RegexTest::parse_members(operators.get("$regex"), Some(argument))?;
+                    RegexTest::parse_members(
+                        operators.get("$regex"),
+                        Some(argument),
+                        self.budget(),
+                    )?;
                 }
                 "$near" | "$nearSphere" | "$geoNear" => {
                     let near = Near::parse(operator, argument, operators)?;
@@ -198,8 +210,14 @@ impl<'a> Parser<'a> {
                 return Err(MqlError::bad_value("Can't have regex as arg to $ne."));
             }
             "$ne" => not(field(name, self.compare(Op::Eq, argument))),
-            "$in" => field(name, Test::In(InList::parse(argument, collation)?)),
-            "$nin" => not(field(name, Test::In(InList::parse(argument, collation)?))),
+            "$in" => field(
+                name,
+                Test::In(InList::parse(argument, collation, self.budget())?),
+            ),
+            "$nin" => not(field(
+                name,
+                Test::In(InList::parse(argument, collation, self.budget())?),
+            )),
             "$not" => self.not(name, argument)?,
             "$exists" => match is_true(argument) {
                 true => field(name, Test::Exists),
@@ -239,7 +257,7 @@ impl<'a> Parser<'a> {
     fn not(&self, name: &str, argument: &Value) -> Result<Node> {
         match argument {
             Value::Regex { pattern, options } => {
-                let test = RegexTest::parse(pattern, options)?;
+                let test = RegexTest::parse(pattern, options, self.budget())?;
                 Ok(not(field(name, Test::Regex(test))))
             }
             Value::Object(operators) if operators.is_empty() => {
@@ -271,9 +289,10 @@ impl<'a> Parser<'a> {
                 (Value::Object(object), _) if is_operator_document(object, false) => {
                     return Err(MqlError::bad_value("no $ expressions in $all"));
                 }
-                (Value::Regex { pattern, options }, _) => {
-                    field(name, Test::Regex(RegexTest::parse(pattern, options)?))
-                }
+                (Value::Regex { pattern, options }, _) => field(
+                    name,
+                    Test::Regex(RegexTest::parse(pattern, options, self.budget())?),
+                ),
                 (plain, _) => field(name, self.compare(Op::Eq, plain)),
             });
         }

@@ -5,6 +5,8 @@ use crate::expressions::numeric::Num;
 use crate::expressions::values::compare;
 use crate::expressions::{Scope, missing_to_null};
 
+use lapsedb_value::budget::sort_by;
+
 use super::*;
 
 /// What is grouped by, and into how many spans.
@@ -82,9 +84,9 @@ fn read_buckets(value: &Value) -> Result<usize> {
 pub(super) fn start(bucket: &Arc<BucketAuto>, env: Shared) -> Work {
     Work::Step(Box::new(Bucketing {
         bucket: Arc::clone(bucket),
-        env,
         rows: Vec::new(),
-        memory: Memory::new("$bucketAuto"),
+        memory: Memory::new("$bucketAuto", &env),
+        env,
     }))
 }
 
@@ -113,13 +115,16 @@ impl Step for Bucketing {
 
     fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
         let mut rows = std::mem::take(&mut self.rows);
-        rows.sort_by(|(a, _), (b, _)| compare(a, b));
+        rows = sort_by(rows, self.env.budget(), |(a, _), (b, _)| compare(a, b))?;
         let spans = match &self.bucket.granularity {
             None => even_spans(&rows, self.bucket.buckets),
             Some(granularity) => granularity.spans(&rows, self.bucket.buckets),
         };
         for span in spans {
-            out.push(self.gather(&span, rows.get(span.from..span.to).unwrap_or_default())?);
+            let rows = rows.get(span.from..span.to).unwrap_or_default();
+            let bucket = self.gather(&span, rows)?;
+            self.memory.add_document(&bucket)?;
+            out.push(bucket);
         }
         Ok(())
     }
@@ -176,6 +181,8 @@ impl Bucketing {
             let mut accumulator: Box<dyn Accumulator> = gather.start(&id, &self.env)?;
             for (_, row) in rows {
                 gather.add(accumulator.as_mut(), &Scope::new(row, &self.env))?;
+                self.env.budget().set_scratch(0);
+                self.env.budget().charge(accumulator.bytes())?;
             }
             document.push(name.clone(), missing_to_null(accumulator.result()?));
         }

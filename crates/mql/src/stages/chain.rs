@@ -3,20 +3,25 @@
 //! A stage that has enough says so, and nothing before it is asked for more. Stages that need other collections wait for them
 //! between batches; all others never wait.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use lapsedb_value::{Object, Value};
+use lapsedb_value::budget::Held;
+use lapsedb_value::{Budget, Object, Value};
 
 use super::{Leading, Provenance, Stage};
 use crate::accumulators::object_weight;
-use crate::expressions::{Beside, Metas};
+use crate::expressions::{Beside, Env, Metas};
 use crate::filter::{Filter, Options};
 use crate::{MqlError, Result};
 
 /// Memory that one stage may hold. Nothing is written to disk, so more is refused whatever `allowDiskUse` says.
 pub const STAGE_BYTES_MAX: usize = 100 * 1024 * 1024;
+
+/// Bytes that a stage makes before the stages behind it take them. So a chain holds little, however much each document becomes.
+pub(crate) const HAND_ON_BYTES: usize = 4 * 1024 * 1024;
 
 /// Whether the source should go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +38,22 @@ pub type Wait<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 /// The other collections of the database, as `$lookup` and its like see them: living documents only.
 pub trait Foreign: Send + Sync {
     /// The documents of a collection that fulfil the filter, all of them without one; none if there is no such collection.
+    /// What they take is counted as they are read.
     fn documents<'a>(
         &'a self,
         collection: &'a str,
         filter: Option<&'a Filter>,
+        held: &'a Held,
     ) -> Wait<'a, Vec<Object>>;
 
     /// The documents that a pipeline over a collection begins with: where an index gives its order, only as many as suffice.
-    fn leading<'a>(&'a self, collection: &'a str, leading: Leading<'a>) -> Wait<'a, Vec<Object>> {
-        self.documents(collection, leading.filter)
+    fn leading<'a>(
+        &'a self,
+        collection: &'a str,
+        leading: Leading<'a>,
+        held: &'a Held,
+    ) -> Wait<'a, Vec<Object>> {
+        self.documents(collection, leading.filter, held)
     }
 
     /// When the first document expires that was read since this was last asked; none, if none was read. The largest number, if
@@ -61,7 +73,12 @@ pub trait Foreign: Send + Sync {
 pub struct NoForeign;
 
 impl Foreign for NoForeign {
-    fn documents<'a>(&'a self, _: &'a str, _: Option<&'a Filter>) -> Wait<'a, Vec<Object>> {
+    fn documents<'a>(
+        &'a self,
+        _: &'a str,
+        _: Option<&'a Filter>,
+        _: &'a Held,
+    ) -> Wait<'a, Vec<Object>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
@@ -96,19 +113,52 @@ pub(crate) trait Step: Send {
     }
 }
 
+/// Documents that a stage has made, and what they take.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) documents: Vec<Object>,
+    pub(crate) held: Held,
+}
+
+impl Made {
+    pub(crate) fn new(budget: &Arc<Budget>) -> Made {
+        Made {
+            documents: Vec::new(),
+            held: Held::new(budget),
+        }
+    }
+
+    /// Adds a document that has become larger by so many bytes.
+    pub(crate) fn push(&mut self, document: Object, bytes: usize) -> Result<()> {
+        self.held.add(bytes)?;
+        self.documents.push(document);
+        Ok(())
+    }
+
+    /// Whether it is time to hand them on.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.held.bytes() >= HAND_ON_BYTES && !self.documents.is_empty()
+    }
+
+    fn append(&mut self, mut other: Made) {
+        self.documents.append(&mut other.documents);
+        self.held.absorb(&other.held);
+    }
+}
+
 /// A stage at work that reads other collections.
 pub(crate) trait Joint: Send {
-    /// Takes documents and hands on what follows from them.
+    /// Takes documents from the front, at least one, and hands on what follows from them. It is asked again until none is left.
     fn batch<'a>(
         &'a mut self,
-        documents: Vec<Object>,
+        documents: &'a mut VecDeque<Object>,
         foreign: &'a dyn Foreign,
-    ) -> Wait<'a, Vec<Object>>;
+    ) -> Wait<'a, Made>;
 
     /// Hands on what follows from there being no more.
-    fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Vec<Object>>;
+    fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Made>;
 
-    /// Whether each document of a batch is handed on at once, in its place; else it may take part in all that follows.
+    /// Whether each document that a batch takes is handed on by it, in its place; else it may take part in all that follows.
     fn is_one_to_one(&self) -> bool {
         true
     }
@@ -125,34 +175,49 @@ pub(crate) enum Work {
     Joint(Box<dyn Joint>),
 }
 
-/// Documents on their way, each with where it comes from.
-#[derive(Default)]
+/// Documents that a stage has made and what they take, each with where it comes from.
+#[derive(Debug)]
 pub(crate) struct Rows {
-    documents: Vec<Object>,
+    made: Made,
     /// As many as documents.
     provenance: Vec<Provenance>,
 }
 
 impl Rows {
-    pub(crate) fn new(documents: Vec<Object>, mut provenance: Vec<Provenance>) -> Rows {
+    pub(crate) fn empty(budget: &Arc<Budget>) -> Rows {
+        Rows::new(Vec::new(), Vec::new(), budget)
+    }
+
+    /// Documents that somebody else counts. Those without provenance come from nowhere.
+    pub(crate) fn new(
+        documents: Vec<Object>,
+        mut provenance: Vec<Provenance>,
+        budget: &Arc<Budget>,
+    ) -> Rows {
         provenance.resize(documents.len(), Provenance::NONE);
+        let held = Held::new(budget);
         Rows {
-            documents,
+            made: Made { documents, held },
             provenance,
         }
     }
 
-    pub(crate) fn plain(documents: Vec<Object>) -> Rows {
-        Rows::new(documents, Vec::new())
+    pub(crate) fn held(&self) -> &Held {
+        &self.made.held
+    }
+
+    fn is_empty(&self) -> bool {
+        self.made.documents.is_empty()
     }
 
     /// What was added last comes from there.
     fn come_from(&mut self, provenance: Provenance) {
-        self.provenance.resize(self.documents.len(), provenance);
+        self.provenance
+            .resize(self.made.documents.len(), provenance);
     }
 
     fn append(&mut self, mut rows: Rows) {
-        self.documents.append(&mut rows.documents);
+        self.made.append(rows.made);
         self.provenance.append(&mut rows.provenance);
     }
 }
@@ -162,7 +227,34 @@ impl IntoIterator for Rows {
     type IntoIter = std::iter::Zip<std::vec::IntoIter<Object>, std::vec::IntoIter<Provenance>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.documents.into_iter().zip(self.provenance)
+        self.made.documents.into_iter().zip(self.provenance)
+    }
+}
+
+/// Documents in front of a stage that it has not taken yet, each with where it comes from.
+struct Waiting {
+    documents: VecDeque<Object>,
+    /// As many as documents.
+    provenance: VecDeque<Provenance>,
+    /// What they take: counted until the stage has taken all.
+    _held: Held,
+}
+
+impl Waiting {
+    fn new(rows: Rows) -> Waiting {
+        Waiting {
+            documents: VecDeque::from(rows.made.documents),
+            provenance: VecDeque::from(rows.provenance),
+            _held: rows.made.held,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    fn pop_front(&mut self) -> Option<(Object, Provenance)> {
+        self.documents.pop_front().zip(self.provenance.pop_front())
     }
 }
 
@@ -175,6 +267,40 @@ struct Station {
 }
 
 impl Station {
+    /// Takes documents through the stage, until all are through or it has made much.
+    async fn take_some(
+        &mut self,
+        waiting: &mut Waiting,
+        foreign: &dyn Foreign,
+        next: &mut Rows,
+        budget: &Budget,
+    ) -> Result<Flow> {
+        let step = match &mut self.work {
+            Work::Step(step) => step,
+            Work::Joint(_) => {
+                self.batch(waiting, foreign, next).await?;
+                return Ok(Flow::More);
+            }
+        };
+        while let Some(row) = waiting.pop_front() {
+            budget.step()?;
+            budget.set_scratch(0);
+            let flow = Station::push(step.as_mut(), &mut self.gathered, row, next)?;
+            let made = budget.scratch();
+            budget.set_scratch(0);
+            if made > 0 {
+                next.held().add(made)?;
+            }
+            if flow == Flow::Enough {
+                return Ok(flow);
+            }
+            if next.made.is_enough() {
+                break;
+            }
+        }
+        Ok(Flow::More)
+    }
+
     /// Pushes one document.
     fn push(
         step: &mut dyn Step,
@@ -190,60 +316,60 @@ impl Station {
             }
             false => own,
         };
-        let flow = step.push(document, &mut out.documents)?;
+        let flow = step.push(document, &mut out.made.documents)?;
         out.come_from(from);
         Ok(flow)
     }
 
-    /// Takes documents at once.
+    /// Lets a stage that reads other collections take documents, some or all.
     async fn batch(
-        joint: &mut dyn Joint,
-        (gathered, tracks): (&mut Provenance, bool),
-        rows: Rows,
+        &mut self,
+        waiting: &mut Waiting,
         foreign: &dyn Foreign,
-    ) -> Result<Rows> {
-        let Rows {
-            documents,
-            mut provenance,
-        } = rows;
-        let mut out = Rows {
-            documents: joint.batch(documents, foreign).await?,
-            provenance: Vec::new(),
+        out: &mut Rows,
+    ) -> Result<()> {
+        let Work::Joint(joint) = &mut self.work else {
+            return Ok(());
         };
-        let mut read = tracks.then(|| foreign.first_expiry()).flatten();
+        out.made
+            .append(joint.batch(&mut waiting.documents, foreign).await?);
+        let mut read = self.tracks.then(|| foreign.first_expiry()).flatten();
         if joint.remembers() {
-            *gathered = gathered.beside(read);
-            read = gathered.others();
+            self.gathered = self.gathered.beside(read);
+            read = self.gathered.others();
         }
+        // Those that are left keep theirs for the next batch.
+        let left = waiting.documents.len();
+        let taken = waiting.provenance.len().saturating_sub(left);
+        let taken = waiting.provenance.drain(..taken);
         if joint.is_one_to_one() {
-            for own in &mut provenance {
-                *own = own.beside(read);
-            }
-            out.provenance = provenance;
+            out.provenance.extend(taken.map(|own| own.beside(read)));
         } else {
-            let all = provenance
-                .iter()
-                .fold(*gathered, |all, own| all.and(own))
+            self.gathered = taken
+                .fold(self.gathered, |all, own| all.and(&own))
                 .beside(read);
-            *gathered = all;
         }
-        out.come_from(*gathered);
-        Ok(out)
+        out.come_from(self.gathered);
+        Ok(())
     }
 
     /// What follows from there being no more, and what is beside it.
-    async fn finish(&mut self, foreign: &dyn Foreign) -> Result<(Rows, Vec<Beside>)> {
-        let mut out = Rows::default();
+    async fn finish(
+        &mut self,
+        foreign: &dyn Foreign,
+        budget: &Arc<Budget>,
+    ) -> Result<(Rows, Vec<Beside>)> {
+        let mut out = Rows::empty(budget);
         let mut besides = Vec::new();
         match &mut self.work {
             Work::Step(step) => {
-                step.finish(&mut out.documents)?;
+                step.finish(&mut out.made.documents)?;
                 besides = step.besides();
                 out.provenance = step.provenance();
                 out.come_from(self.gathered);
             }
             Work::Joint(joint) => {
-                out.documents = joint.finish(foreign).await?;
+                out.made = joint.finish(foreign).await?;
                 let read = self.tracks.then(|| foreign.first_expiry()).flatten();
                 out.come_from(self.gathered.beside(read));
             }
@@ -295,24 +421,20 @@ impl Chain {
         &mut self,
         documents: Vec<Object>,
         foreign: &dyn Foreign,
-        out: &mut Vec<Object>,
+        out: &mut Made,
     ) -> Result<Flow> {
-        let mut made = Rows::default();
-        let flow = self.push_rows(Rows::plain(documents), foreign, &mut made);
-        let flow = flow.await?;
-        out.append(&mut made.documents);
+        let rows = Rows::new(documents, Vec::new(), self.env.budget());
+        let mut made = self.no_rows();
+        let flow = self.push_rows(rows, foreign, &mut made).await?;
+        out.append(made.made);
         Ok(flow)
     }
 
     /// Tells every stage that there is no more, from the first to the last.
-    pub(crate) async fn finish(
-        &mut self,
-        foreign: &dyn Foreign,
-        out: &mut Vec<Object>,
-    ) -> Result<()> {
-        let mut made = Rows::default();
+    pub(crate) async fn finish(&mut self, foreign: &dyn Foreign, out: &mut Made) -> Result<()> {
+        let mut made = self.no_rows();
         self.finish_rows(foreign, &mut made).await?;
-        out.append(&mut made.documents);
+        out.append(made.made);
         Ok(())
     }
 
@@ -327,7 +449,7 @@ impl Chain {
             // A chain inside another one goes on with what is beside the documents there.
             let around = self.env.beside();
             if self.makes || !around.is_empty() {
-                let besides = vec![around.clone(); rows.documents.len()];
+                let besides = vec![around.clone(); rows.made.documents.len()];
                 self.carry_from(self.first, rows, besides, foreign, out)
                     .await?;
                 self.env.set_beside(around);
@@ -346,7 +468,9 @@ impl Chain {
     ) -> Result<()> {
         let mut at = self.first;
         while let Some(station) = self.works.get_mut(at) {
-            let (made, besides) = station.finish(foreign).await?;
+            let budget = self.env.budget();
+            budget.set_scratch(0);
+            let (made, besides) = station.finish(foreign, budget).await?;
             if besides.iter().any(|beside| !beside.is_empty()) {
                 self.carry_from(at + 1, made, besides, foreign, out).await?;
                 self.env.set_beside(Beside::default());
@@ -358,42 +482,63 @@ impl Chain {
         Ok(())
     }
 
+    fn no_rows(&self) -> Rows {
+        Rows::empty(self.env.budget())
+    }
+
+    /// Takes documents through the stages from one on. What a stage makes is handed on before it is too much.
     async fn run_from(
         &mut self,
         from: usize,
-        mut rows: Rows,
+        rows: Rows,
         foreign: &dyn Foreign,
         out: &mut Rows,
     ) -> Result<()> {
-        for (at, station) in self.works.iter_mut().enumerate().skip(from) {
-            if rows.documents.is_empty() {
+        let mut current = rows;
+        for at in from..self.works.len() {
+            if current.is_empty() {
                 return Ok(());
             }
-            let gathered = &mut station.gathered;
-            rows = match &mut station.work {
-                Work::Step(step) => {
-                    let mut next = Rows {
-                        documents: Vec::with_capacity(rows.documents.len()),
-                        provenance: Vec::with_capacity(rows.documents.len()),
-                    };
-                    for row in rows {
-                        let flow = Station::push(step.as_mut(), gathered, row, &mut next)?;
-                        if flow == Flow::Enough {
-                            self.first = self.first.max(at);
-                            self.flow = Flow::Enough;
-                            break;
-                        }
+            let mut next = self.no_rows();
+            next.made.documents.reserve(current.made.documents.len());
+            next.provenance.reserve(current.made.documents.len());
+            let mut waiting = Waiting::new(current);
+            while !waiting.is_empty()
+                && self.take_some(at, &mut waiting, foreign, &mut next).await? == Flow::More
+            {
+                if next.made.is_enough() && !waiting.is_empty() {
+                    let ready = std::mem::replace(&mut next, self.no_rows());
+                    Box::pin(self.run_from(at + 1, ready, foreign, out)).await?;
+                    if self.first > at {
+                        // A stage behind this one has enough.
+                        break;
                     }
-                    next
                 }
-                Work::Joint(joint) => {
-                    let known = (gathered, station.tracks);
-                    Station::batch(joint.as_mut(), known, rows, foreign).await?
-                }
-            };
+            }
+            current = next;
         }
-        out.append(rows);
+        out.append(current);
         Ok(())
+    }
+
+    /// Takes documents through one stage, until all are through or it has made much. One that has enough ends the chain.
+    async fn take_some(
+        &mut self,
+        at: usize,
+        waiting: &mut Waiting,
+        foreign: &dyn Foreign,
+        next: &mut Rows,
+    ) -> Result<Flow> {
+        let Some(station) = self.works.get_mut(at) else {
+            return Ok(Flow::Enough);
+        };
+        let budget = self.env.budget();
+        let flow = station.take_some(waiting, foreign, next, budget).await?;
+        if flow == Flow::Enough {
+            self.first = self.first.max(at);
+            self.flow = Flow::Enough;
+        }
+        Ok(flow)
     }
 
     /// The same for documents that have something beside them: each passes by itself, so that what it becomes keeps it.
@@ -405,33 +550,31 @@ impl Chain {
         foreign: &dyn Foreign,
         out: &mut Rows,
     ) -> Result<()> {
-        for (at, station) in self.works.iter_mut().enumerate().skip(from) {
-            let (mut next, mut beside_next) = (Rows::default(), Vec::new());
-            for (row, beside) in rows.into_iter().zip(besides) {
+        let held = Held::new(self.env.budget());
+        for at in from..self.works.len() {
+            held.absorb(rows.held());
+            let (mut next, mut beside_next) = (self.no_rows(), Vec::new());
+            for ((document, own), beside) in rows.into_iter().zip(besides) {
                 self.env.set_beside(beside.clone());
-                let gathered = &mut station.gathered;
-                let (flow, after) = match &mut station.work {
-                    Work::Step(step) => {
-                        let flow = Station::push(step.as_mut(), gathered, row, &mut next)?;
-                        (flow, self.env.beside())
-                    }
-                    Work::Joint(joint) => {
-                        let one = Rows::new(vec![row.0], vec![row.1]);
-                        let known = (gathered, station.tracks);
-                        next.append(Station::batch(joint.as_mut(), known, one, foreign).await?);
-                        (Flow::More, beside)
-                    }
+                let one = Rows::new(vec![document], vec![own], self.env.budget());
+                let mut one = Waiting::new(one);
+                let mut flow = Flow::More;
+                while flow == Flow::More && !one.is_empty() {
+                    flow = self.take_some(at, &mut one, foreign, &mut next).await?;
+                }
+                let after = match self.works.get(at).map(|station| &station.work) {
+                    Some(Work::Joint(_)) => beside,
+                    Some(Work::Step(_)) | None => self.env.beside(),
                 };
-                beside_next.resize(next.documents.len(), after);
+                beside_next.resize(next.made.documents.len(), after);
                 if flow == Flow::Enough {
-                    self.first = self.first.max(at);
-                    self.flow = Flow::Enough;
                     break;
                 }
             }
             (rows, besides) = (next, beside_next);
         }
         out.append(rows);
+        out.held().absorb(&held);
         Ok(())
     }
 }
@@ -440,18 +583,26 @@ impl Chain {
 #[derive(Debug)]
 pub(crate) struct Memory {
     stage: &'static str,
-    bytes: usize,
+    held: Held,
 }
 
 impl Memory {
-    pub(crate) fn new(stage: &'static str) -> Memory {
-        Memory { stage, bytes: 0 }
+    pub(crate) fn new(stage: &'static str, env: &Env) -> Memory {
+        Memory {
+            stage,
+            held: Held::new(env.budget()),
+        }
     }
 
     /// Counts bytes more, and refuses too many.
     pub(crate) fn add(&mut self, bytes: usize) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        match self.bytes <= STAGE_BYTES_MAX {
+        self.held.add(bytes)?;
+        self.check()
+    }
+
+    /// Refuses what is too much for one stage.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.held.bytes() <= STAGE_BYTES_MAX {
             true => Ok(()),
             false => Err(MqlError::new(
                 292,
@@ -467,9 +618,14 @@ impl Memory {
         self.add(object_weight(document))
     }
 
+    /// What it counts, to be taken over by what the stage hands on.
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
+    }
+
     /// Counts bytes less.
     pub(crate) fn remove(&mut self, bytes: usize) {
-        self.bytes = self.bytes.saturating_sub(bytes);
+        self.held.remove(bytes);
     }
 }
 
@@ -479,9 +635,9 @@ pub(crate) async fn run_all(
     options: &Options,
     documents: Vec<Object>,
     foreign: &dyn Foreign,
-) -> Result<Vec<Object>> {
+) -> Result<Made> {
     let mut chain = Chain::new(stages, options);
-    let mut out = Vec::new();
+    let mut out = Made::new(options.env.budget());
     chain.push(documents, foreign, &mut out).await?;
     chain.finish(foreign, &mut out).await?;
     Ok(out)

@@ -163,12 +163,12 @@ fn check_bounds(low: &Value, high: &Value, unit: Option<Unit>) -> Result<()> {
     }
 }
 
-pub(super) fn start(densify: &Arc<Densify>) -> Work {
+pub(super) fn start(densify: &Arc<Densify>, env: Shared) -> Work {
     Work::Step(Box::new(Densifying {
         densify: Arc::clone(densify),
         rows: Vec::new(),
         passed: Vec::new(),
-        memory: Memory::new("$densify"),
+        memory: Memory::new("$densify", &env),
     }))
 }
 
@@ -317,13 +317,14 @@ impl Step for Densifying {
 impl Densifying {
     /// Hands on one part, with documents for the steps that it lacks.
     fn fill(
-        &self,
+        &mut self,
         part: Vec<Row>,
         (least, most): (&Value, &Value),
         made: &mut usize,
         out: &mut Vec<Object>,
     ) -> Result<()> {
-        let densify = &self.densify;
+        let densify = Arc::clone(&self.densify);
+        let memory = &mut self.memory;
         let own = |row: Option<&Row>| row.map(|row| row.value.clone()).unwrap_or_default();
         let (low, high, inclusive) = match &densify.bounds {
             Bounds::Full => (least.clone(), most.clone(), true),
@@ -354,7 +355,9 @@ impl Densifying {
                     );
                     return Err(MqlError::new(5897900, message));
                 }
-                out.push(densify.made(&partition, next.clone()));
+                let document = densify.made(&partition, next.clone());
+                memory.add_document(&document)?;
+                out.push(document);
                 *next = densify.next(next)?;
             }
         };

@@ -28,15 +28,22 @@ pub(super) fn parse(_: &'static str, spec: &Value, context: &Context<'_>) -> Res
         Value::Object(object) => Ok(object),
         other => Err(refused(&other)),
     };
+    context.names.keep(context.options.env.budget().scratch())?;
     let documents = elements.into_iter().map(object).collect::<Result<_>>()?;
     Ok(vec![Stage::Documents(Arc::new(Documents { documents }))])
 }
 
-pub(super) fn start(documents: &Arc<Documents>) -> Work {
-    Work::Step(Box::new(Having(Arc::clone(documents))))
+pub(super) fn start(documents: &Arc<Documents>, env: Shared) -> Work {
+    Work::Step(Box::new(Having {
+        documents: Arc::clone(documents),
+        memory: Memory::new("$documents", &env),
+    }))
 }
 
-struct Having(Arc<Documents>);
+struct Having {
+    documents: Arc<Documents>,
+    memory: Memory,
+}
 
 impl Step for Having {
     /// No collection is read, so nothing comes.
@@ -45,7 +52,10 @@ impl Step for Having {
     }
 
     fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
-        out.extend(self.0.documents.iter().cloned());
+        for document in &self.documents.documents {
+            self.memory.add_document(document)?;
+            out.push(document.clone());
+        }
         Ok(())
     }
 }

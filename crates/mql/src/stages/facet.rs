@@ -1,6 +1,10 @@
 //! `$facet`: several pipelines over the same documents, each outcome a field.
 
+use std::collections::VecDeque;
+
+use super::chain::HAND_ON_BYTES;
 use super::*;
+use crate::accumulators::object_weight;
 
 /// The pipelines by name.
 #[derive(Clone, Debug)]
@@ -60,23 +64,25 @@ pub(super) fn start(facet: &Arc<Facet>, options: &Options) -> Work {
     let start = |(name, stages): &(Str, Vec<Stage>)| Branch {
         name: name.clone(),
         chain: Chain::new(stages, options),
-        made: Vec::new(),
+        made: Made::new(options.env.budget()),
     };
     Work::Joint(Box::new(Faceting {
         branches: facet.pipelines.iter().map(start).collect(),
-        memory: Memory::new("$facet"),
+        memory: Memory::new("$facet", &options.env),
+        env: Arc::clone(&options.env),
     }))
 }
 
 struct Branch {
     name: Str,
     chain: Chain,
-    made: Vec<Object>,
+    made: Made,
 }
 
 struct Faceting {
     branches: Vec<Branch>,
     memory: Memory,
+    env: Shared,
 }
 
 impl Joint for Faceting {
@@ -86,35 +92,52 @@ impl Joint for Faceting {
 
     fn batch<'a>(
         &'a mut self,
-        documents: Vec<Object>,
+        documents: &'a mut VecDeque<Object>,
         foreign: &'a dyn Foreign,
-    ) -> Wait<'a, Vec<Object>> {
+    ) -> Wait<'a, Made> {
         Box::pin(async move {
-            for branch in &mut self.branches {
-                let before = branch.made.len();
-                branch
-                    .chain
-                    .push(documents.clone(), foreign, &mut branch.made)
-                    .await?;
-                for document in branch.made.iter().skip(before) {
-                    self.memory.add_document(document)?;
+            // Each branch gets copies of so many that they take little.
+            let copied = Made::new(self.env.budget());
+            let mut some = Vec::new();
+            while let Some(document) = documents.pop_front() {
+                copied.held.add(2 * object_weight(&document))?;
+                some.push(document);
+                if copied.held.bytes() >= HAND_ON_BYTES {
+                    break;
                 }
             }
-            Ok(Vec::new())
+            for branch in &mut self.branches {
+                let before = branch.made.documents.len();
+                branch
+                    .chain
+                    .push(some.clone(), foreign, &mut branch.made)
+                    .await?;
+                for document in branch.made.documents.iter().skip(before) {
+                    self.memory.add_document(document)?;
+                }
+                // Counted as the memory of this stage.
+                branch.made.held.clear();
+            }
+            Ok(Made::new(self.env.budget()))
         })
     }
 
-    fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Vec<Object>> {
+    fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Made> {
         Box::pin(async move {
             let mut outcome = Object::with_capacity(self.branches.len());
             for branch in &mut self.branches {
+                let before = branch.made.documents.len();
                 branch.chain.finish(foreign, &mut branch.made).await?;
-                outcome.push(
-                    branch.name.clone(),
-                    array_of(std::mem::take(&mut branch.made)),
-                );
+                for document in branch.made.documents.iter().skip(before) {
+                    self.memory.add_document(document)?;
+                }
+                branch.made.held.clear();
+                let documents = std::mem::take(&mut branch.made.documents);
+                outcome.push(branch.name.clone(), array_of(documents));
             }
-            Ok(vec![outcome])
+            let mut made = Made::new(self.env.budget());
+            made.push(outcome, 0)?;
+            Ok(made)
         })
     }
 }

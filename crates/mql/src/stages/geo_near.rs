@@ -134,11 +134,11 @@ impl GeoNear {
     }
 }
 
-pub(super) fn start(near: &Arc<GeoNear>) -> Work {
+pub(super) fn start(near: &Arc<GeoNear>, env: Shared) -> Work {
     Work::Step(Box::new(Nearing {
         near: Arc::clone(near),
         rows: Vec::new(),
-        memory: Memory::new("$geoNear"),
+        memory: Memory::new("$geoNear", &env),
         besides: Vec::new(),
         from: Provenance::NONE,
         provenance: Vec::new(),

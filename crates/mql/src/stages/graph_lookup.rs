@@ -3,7 +3,7 @@
 use crate::expressions::Scope;
 use crate::expressions::numeric::Num;
 use crate::expressions::values::{Distinct, Key};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use super::*;
 
@@ -126,28 +126,37 @@ struct Searching {
 impl Joint for Searching {
     fn batch<'a>(
         &'a mut self,
-        documents: Vec<Object>,
+        documents: &'a mut VecDeque<Object>,
         foreign: &'a dyn Foreign,
-    ) -> Wait<'a, Vec<Object>> {
+    ) -> Wait<'a, Made> {
         Box::pin(async move {
-            let mut out = Vec::with_capacity(documents.len());
-            for mut document in documents {
-                let reached = self.search(&document, foreign).await?;
+            let mut out = Made::new(self.options.env.budget());
+            while let Some(mut document) = documents.pop_front() {
+                let (reached, memory) = self.search(&document, foreign).await?;
                 set_path(&mut document, &self.graph.to, array_of(reached));
-                out.push(document);
+                out.held.absorb(memory.held());
+                out.push(document, 0)?;
+                if out.is_enough() {
+                    break;
+                }
             }
             Ok(out)
         })
     }
 
-    fn finish<'a>(&'a mut self, _: &'a dyn Foreign) -> Wait<'a, Vec<Object>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    fn finish<'a>(&'a mut self, _: &'a dyn Foreign) -> Wait<'a, Made> {
+        let made = Made::new(self.options.env.budget());
+        Box::pin(std::future::ready(Ok(made)))
     }
 }
 
 impl Searching {
     /// Breadth first: each round reads what the last one points to; no value is looked for twice.
-    async fn search(&self, document: &Object, foreign: &dyn Foreign) -> Result<Vec<Object>> {
+    async fn search(
+        &self,
+        document: &Object,
+        foreign: &dyn Foreign,
+    ) -> Result<(Vec<Object>, Memory)> {
         let graph = &self.graph;
         let scope = Scope::new(document, &self.options.env);
         let mut asked = Distinct::default();
@@ -158,15 +167,15 @@ impl Searching {
         };
         frontier.retain(|value| asked.insert(value));
         let (mut seen, mut reached, mut depth) = (HashSet::new(), Vec::new(), 0);
-        let mut memory = Memory::new("$graphLookup");
+        let memory = Memory::new("$graphLookup", &self.options.env);
         while !frontier.is_empty() && graph.depth_max.is_none_or(|max| depth <= max) {
             let filter = self.filter(std::mem::take(&mut frontier))?;
-            for mut found in foreign.documents(&graph.from, Some(&filter)).await? {
+            let found = foreign.documents(&graph.from, Some(&filter), memory.held());
+            for mut found in found.await? {
                 let id = found.get("_id").cloned().unwrap_or_default();
                 if !seen.insert(Key(id)) {
                     continue;
                 }
-                memory.add_document(&found)?;
                 let next = lookup::values_at(&found, &graph.connect_from);
                 frontier.extend(next.into_iter().filter(|value| asked.insert(value)));
                 if let Some(field) = &graph.depth_field {
@@ -174,9 +183,10 @@ impl Searching {
                 }
                 reached.push(found);
             }
+            memory.check()?;
             depth += 1;
         }
-        Ok(reached)
+        Ok((reached, memory))
     }
 
     /// What fits the values; null fits nobody who has no such field.

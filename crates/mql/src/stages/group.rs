@@ -116,7 +116,7 @@ pub(super) fn start(group: &Arc<Group>, options: &Options) -> Work {
         collation: options.collation.clone(),
         places: HashMap::new(),
         groups: Vec::new(),
-        memory: Memory::new("$group"),
+        memory: Memory::new("$group", &options.env),
         from: Provenance::NONE,
         provenance: Vec::new(),
     }))
@@ -180,6 +180,8 @@ impl Step for Grouping {
             let after = accumulator.bytes();
             if after > before {
                 self.memory.add(after - before)?;
+            } else {
+                self.memory.remove(before - after);
             }
         }
         Ok(Flow::More)

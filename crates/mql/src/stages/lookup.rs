@@ -1,9 +1,10 @@
 //! `$lookup`: the documents of another collection that belong to each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
+use crate::accumulators::{object_weight, weight};
 use crate::expressions::values::{Distinct, Key};
-use crate::expressions::{Scope, path::check_variable_name};
+use crate::expressions::{Env, Scope, path::check_variable_name};
 
 use super::*;
 
@@ -189,9 +190,9 @@ struct Joining {
     lookup: Arc<Lookup>,
     options: Options,
     /// The other collection, read once if pipelines are to run over all of it.
-    whole: Option<Vec<Object>>,
+    whole: Option<Made>,
     /// The outcome of a pipeline that no document takes part in.
-    constant: Option<Vec<Object>>,
+    constant: Option<Made>,
 }
 
 impl Joint for Joining {
@@ -202,50 +203,59 @@ impl Joint for Joining {
 
     fn batch<'a>(
         &'a mut self,
-        documents: Vec<Object>,
+        documents: &'a mut VecDeque<Object>,
         foreign: &'a dyn Foreign,
-    ) -> Wait<'a, Vec<Object>> {
+    ) -> Wait<'a, Made> {
         Box::pin(async move {
-            let mut out = Vec::with_capacity(documents.len());
-            let mut documents = documents.into_iter().peekable();
-            while documents.peek().is_some() {
-                let batch: Vec<Object> = documents.by_ref().take(BATCH_DOCUMENTS_MAX).collect();
-                self.join(batch, foreign, &mut out).await?;
+            let mut out = Made::new(self.options.env.budget());
+            while !documents.is_empty() && !out.is_enough() {
+                self.join(documents, foreign, &mut out).await?;
             }
             Ok(out)
         })
     }
 
-    fn finish<'a>(&'a mut self, _: &'a dyn Foreign) -> Wait<'a, Vec<Object>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    fn finish<'a>(&'a mut self, _: &'a dyn Foreign) -> Wait<'a, Made> {
+        let made = Made::new(self.options.env.budget());
+        Box::pin(std::future::ready(Ok(made)))
     }
 }
 
 impl Joining {
+    /// Joins some documents with one reading of the other collection, fewer if much comes of them.
     async fn join(
         &mut self,
-        batch: Vec<Object>,
+        documents: &mut VecDeque<Object>,
         foreign: &dyn Foreign,
-        out: &mut Vec<Object>,
+        out: &mut Made,
     ) -> Result<()> {
         let lookup = Arc::clone(&self.lookup);
+        let mut batch = documents.len().min(BATCH_DOCUMENTS_MAX);
         let found = match &lookup.equal {
             Some(equal) => {
-                Some(Found::read(&lookup.from, equal, &batch, foreign, &self.options).await?)
+                let batch = documents.range(..batch);
+                Some(Found::read(&lookup.from, equal, batch, foreign, &self.options).await?)
             }
             None => None,
         };
-        for mut document in batch {
+        while batch > 0
+            && !out.is_enough()
+            && let Some(mut document) = documents.pop_front()
+        {
+            batch -= 1;
             let matching = match (&found, &lookup.equal) {
-                (Some(found), Some(equal)) => Some(found.matching(&document, equal)),
+                (Some(found), Some(equal)) => {
+                    Some(found.matching(&document, equal, &self.options.env)?)
+                }
                 _ => None,
             };
             let joined = match &lookup.inner {
                 Some(inner) => self.run_inner(inner, &document, matching, foreign).await?,
-                None => matching.unwrap_or_default(),
+                None => matching.unwrap_or_else(|| Made::new(self.options.env.budget())),
             };
-            set_path(&mut document, &lookup.to, array_of(joined));
-            out.push(document);
+            set_path(&mut document, &lookup.to, array_of(joined.documents));
+            out.held.absorb(&joined.held);
+            out.push(document, 0)?;
         }
         Ok(())
     }
@@ -255,19 +265,19 @@ impl Joining {
         &mut self,
         inner: &Inner,
         document: &Object,
-        matching: Option<Vec<Object>>,
+        matching: Option<Made>,
         foreign: &dyn Foreign,
-    ) -> Result<Vec<Object>> {
+    ) -> Result<Made> {
         if inner.variables.is_empty() {
             if let Some(matching) = matching {
-                return run_all(&inner.stages, &self.options, matching, foreign).await;
+                return run_read(&inner.stages, &self.options, matching, foreign).await;
             }
             if self.constant.is_none() {
                 let documents = self.read_whole(foreign, &inner.stages).await?;
-                let outcome = run_all(&inner.stages, &self.options, documents, foreign).await?;
+                let outcome = run_read(&inner.stages, &self.options, documents, foreign).await?;
                 self.constant = Some(outcome);
             }
-            return Ok(self.constant.clone().unwrap_or_default());
+            return copied(self.constant.as_ref(), &self.options.env);
         }
         let scope = Scope::new(document, &self.options.env);
         let value = |(name, expr): &(Str, Expr)| Ok((name.clone(), expr.eval(&scope)?));
@@ -276,6 +286,8 @@ impl Joining {
             .iter()
             .map(value)
             .collect::<Result<Vec<_>>>()?;
+        let budget = Arc::clone(self.options.env.budget());
+        let constants = budget.kept();
         let options = Options {
             env: Arc::new(self.options.env.nested(values)),
             ..self.options.of_collection(&self.lookup.from)
@@ -300,10 +312,13 @@ impl Joining {
                 if self.whole.is_none() {
                     self.whole = Some(self.read_whole(foreign, &[]).await?);
                 }
-                self.whole.clone().unwrap_or_default()
+                copied(self.whole.as_ref(), &self.options.env)?
             }
         };
-        run_all(&stages, &options, documents, foreign).await
+        let outcome = run_read(&stages, &options, documents, foreign).await;
+        // The stages were read for this document alone.
+        budget.set_kept(constants);
+        outcome
     }
 
     /// Whether what the stages begin with is found without looking at all documents: then they are read for each anew.
@@ -317,23 +332,48 @@ impl Joining {
     }
 
     /// The other collection's documents, only those that the stages begin with.
-    async fn read_whole(&self, foreign: &dyn Foreign, stages: &[Stage]) -> Result<Vec<Object>> {
+    async fn read_whole(&self, foreign: &dyn Foreign, stages: &[Stage]) -> Result<Made> {
+        let mut read = Made::new(self.options.env.budget());
         if self.lookup.from.is_empty() {
-            return Ok(Vec::new());
+            return Ok(read);
         }
         let leading = Leading::of(stages);
-        let documents = foreign.leading(&self.lookup.from, leading).await?;
-        let mut memory = Memory::new("$lookup");
-        documents
-            .iter()
-            .try_for_each(|document| memory.add_document(document))?;
-        Ok(documents)
+        let memory = Memory::new("$lookup", &self.options.env);
+        let from = &self.lookup.from;
+        read.documents = foreign.leading(from, leading, memory.held()).await?;
+        memory.check()?;
+        read.held.absorb(memory.held());
+        Ok(read)
     }
+}
+
+/// Runs the stages of a pipeline over documents that were read for it.
+async fn run_read(
+    stages: &[Stage],
+    options: &Options,
+    read: Made,
+    foreign: &dyn Foreign,
+) -> Result<Made> {
+    let outcome = run_all(stages, options, read.documents, foreign).await?;
+    outcome.held.absorb(&read.held);
+    Ok(outcome)
+}
+
+/// Copies of documents, counted before each is made.
+fn copied(documents: Option<&Made>, env: &Env) -> Result<Made> {
+    let mut copies = Made::new(env.budget());
+    for document in documents.iter().flat_map(|made| &made.documents) {
+        copies.held.add(object_weight(document))?;
+        copies.documents.push(document.clone());
+    }
+    Ok(copies)
 }
 
 /// Documents of the other collection, to be found by the value of a field.
 struct Found {
     documents: Vec<Object>,
+    /// What they take.
+    _memory: Memory,
     by_value: HashMap<Key, Vec<usize>>,
 }
 
@@ -342,7 +382,7 @@ impl Found {
     async fn read(
         from: &str,
         equal: &Equal,
-        batch: &[Object],
+        batch: impl Iterator<Item = &Object>,
         foreign: &dyn Foreign,
         options: &Options,
     ) -> Result<Found> {
@@ -354,11 +394,13 @@ impl Found {
         }
         let filter = equality(&equal.foreign, values.to_vec());
         let filter = Filter::parse(&filter, options)?;
-        let documents = foreign.documents(from, Some(&filter)).await?;
-        let mut memory = Memory::new("$lookup");
+        let mut memory = Memory::new("$lookup", &options.env);
+        let documents = foreign
+            .documents(from, Some(&filter), memory.held())
+            .await?;
+        memory.check()?;
         let mut by_value: HashMap<Key, Vec<usize>> = HashMap::new();
         for (at, document) in documents.iter().enumerate() {
-            memory.add_document(document)?;
             let mut offered = Distinct::default();
             offer(
                 &Value::Object(document.clone()),
@@ -366,17 +408,19 @@ impl Found {
                 &mut offered,
             );
             for value in offered.to_vec() {
+                memory.add(2 * weight(&value))?;
                 by_value.entry(Key(value)).or_default().push(at);
             }
         }
         Ok(Found {
             documents,
+            _memory: memory,
             by_value,
         })
     }
 
     /// The documents that belong to one, in the order of their collection.
-    fn matching(&self, document: &Object, equal: &Equal) -> Vec<Object> {
+    fn matching(&self, document: &Object, equal: &Equal, env: &Env) -> Result<Made> {
         let mut places: Vec<usize> = Vec::new();
         for value in local_values(document, &equal.local) {
             places.extend(
@@ -389,8 +433,12 @@ impl Found {
         }
         places.sort_unstable();
         places.dedup();
-        let found = places.into_iter().filter_map(|at| self.documents.get(at));
-        found.cloned().collect()
+        let mut found = Made::new(env.budget());
+        for document in places.into_iter().filter_map(|at| self.documents.get(at)) {
+            found.held.add(object_weight(document))?;
+            found.documents.push(document.clone());
+        }
+        Ok(found)
     }
 }
 

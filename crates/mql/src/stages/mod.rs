@@ -54,7 +54,7 @@ pub use pipeline::{Asked, Begins, Leading, Pipeline, Runner, Writes};
 pub use provenance::{Provenance, StoredDocument};
 pub use source::Source;
 
-use chain::{Chain, Joint, Memory, Rows, Shared, Step, Work, array_of, run_all};
+use chain::{Chain, Joint, Made, Memory, Rows, Shared, Step, Work, array_of, run_all};
 use shape::Shape;
 
 /// Stages that a pipeline may have, those inside stages apart.
@@ -496,7 +496,7 @@ impl Stage {
             Stage::Sort(sort) => sort::start(sort, env()),
             Stage::Limit(limit) => limit::start(*limit),
             Stage::Skip(skip) => skip::start(*skip),
-            Stage::Unwind(unwind) => unwind::start(unwind),
+            Stage::Unwind(unwind) => unwind::start(unwind, env()),
             Stage::ReplaceRoot(replace) => replace_root::start(replace, env()),
             Stage::Facet(facet) => facet::start(facet, options),
             Stage::Sample(size) => sample::start(*size, env()),
@@ -506,9 +506,9 @@ impl Stage {
             Stage::BucketAuto(bucket) => bucket_auto::start(bucket, env()),
             Stage::SetWindowFields(windows) => set_window_fields::start(windows, env()),
             Stage::Redact(redact) => redact::start(redact, env()),
-            Stage::Densify(densify) => densify::start(densify),
-            Stage::GeoNear(near) => geo_near::start(near),
-            Stage::Documents(documents) => documents::start(documents),
+            Stage::Densify(densify) => densify::start(densify, env()),
+            Stage::GeoNear(near) => geo_near::start(near, env()),
+            Stage::Documents(documents) => documents::start(documents, env()),
             // The service reads what they say; documents that come after pass.
             Stage::Source(_) | Stage::Out(_) | Stage::Merge(_) => skip::start(0),
         }

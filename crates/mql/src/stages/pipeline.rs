@@ -2,7 +2,11 @@
 
 use std::collections::VecDeque;
 
+use lapsedb_value::Budget;
+use lapsedb_value::budget::Held;
+
 use super::*;
+use crate::accumulators::object_weight;
 
 /// A pipeline that has been read and checked.
 #[derive(Clone, Debug)]
@@ -279,6 +283,9 @@ impl Pipeline {
 pub struct Runner {
     chain: Chain,
     out: VecDeque<(Object, Provenance)>,
+    /// What the documents of the outcome take.
+    held: Held,
+    budget: Arc<Budget>,
 }
 
 impl Runner {
@@ -287,12 +294,19 @@ impl Runner {
         Runner {
             chain: Chain::new(&pipeline.stages, &pipeline.options).tracking(),
             out: VecDeque::new(),
+            held: Held::new(pipeline.options.env.budget()),
+            budget: Arc::clone(pipeline.options.env.budget()),
         }
+    }
+
+    /// What the request may use: a cursor has another end for each of its batches.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     /// Takes documents; says whether more may change the answer.
     pub async fn push(&mut self, documents: Vec<Object>, foreign: &dyn Foreign) -> Result<Flow> {
-        self.push_rows(Rows::plain(documents), foreign).await
+        self.push_from(documents, Vec::new(), foreign).await
     }
 
     /// The same with where each document comes from, in the same order; those without come from nowhere.
@@ -302,23 +316,38 @@ impl Runner {
         provenance: Vec<Provenance>,
         foreign: &dyn Foreign,
     ) -> Result<Flow> {
-        self.push_rows(Rows::new(documents, provenance), foreign)
-            .await
-    }
-
-    async fn push_rows(&mut self, rows: Rows, foreign: &dyn Foreign) -> Result<Flow> {
-        let mut made = Rows::default();
+        let read = Held::new(&self.budget);
+        for document in &documents {
+            read.add(object_weight(document))?;
+        }
+        let rows = Rows::new(documents, provenance, &self.budget);
+        let mut made = Rows::empty(&self.budget);
         let flow = self.chain.push_rows(rows, foreign, &mut made).await?;
-        self.out.extend(made);
+        // What has come in goes out again, or is counted by the stage that keeps it.
+        made.held().absorb(&read);
+        self.take_in(made);
         Ok(flow)
     }
 
     /// Says that there are no more documents.
     pub async fn finish(&mut self, foreign: &dyn Foreign) -> Result<()> {
-        let mut made = Rows::default();
+        let mut made = Rows::empty(&self.budget);
         self.chain.finish_rows(foreign, &mut made).await?;
-        self.out.extend(made);
+        self.take_in(made);
         Ok(())
+    }
+
+    fn take_in(&mut self, made: Rows) {
+        self.held.absorb(made.held());
+        self.out.extend(made);
+        self.forget();
+    }
+
+    /// Nothing is counted for an outcome that has been taken.
+    fn forget(&mut self) {
+        if self.out.is_empty() {
+            self.held.clear();
+        }
     }
 
     /// The next document of the outcome, if one is ready.
@@ -328,7 +357,9 @@ impl Runner {
 
     /// The same with where it comes from.
     pub fn take_from(&mut self) -> Option<(Object, Provenance)> {
-        self.out.pop_front()
+        let next = self.out.pop_front();
+        self.forget();
+        next
     }
 
     /// How many documents of the outcome are ready.

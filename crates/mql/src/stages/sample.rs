@@ -3,6 +3,7 @@
 use crate::expressions::numeric::Num;
 
 use super::*;
+use crate::accumulators::object_weight;
 
 pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Vec<Stage>> {
     let Some(object) = spec.as_object() else {
@@ -32,10 +33,10 @@ pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Ve
 pub(super) fn start(size: usize, env: Shared) -> Work {
     Work::Step(Box::new(Sampling {
         size,
+        memory: Memory::new("$sample", &env),
         env,
         seen: 0,
         kept: Vec::new(),
-        memory: Memory::new("$sample"),
         from: Provenance::NONE,
         provenance: Vec::new(),
     }))
@@ -72,6 +73,8 @@ impl Step for Sampling {
         }
         let at = self.below(self.seen);
         if let Some(place) = self.kept.get_mut(at) {
+            self.memory.remove(object_weight(&place.0));
+            self.memory.add_document(&document)?;
             *place = (document, self.from);
         }
         Ok(Flow::More)

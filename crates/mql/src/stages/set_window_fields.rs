@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::accumulators::Gather;
+use lapsedb_value::budget::{Held, sort_by};
+
+use crate::accumulators::{Gather, weight};
 use crate::expressions::form::is_nullish;
 use crate::expressions::numeric::Num;
 use crate::expressions::values::compare;
@@ -45,6 +47,8 @@ struct Part<'a> {
     documents: &'a [Object],
     sort: Option<&'a Sort>,
     env: &'a Env,
+    /// Counts what is computed.
+    held: &'a Held,
 }
 
 impl Part<'_> {
@@ -54,10 +58,18 @@ impl Part<'_> {
 
     /// The value of an expression for one document.
     fn eval(&self, expr: &Expr, at: usize) -> Result<Value> {
+        self.env.budget().step()?;
         match self.documents.get(at) {
-            Some(document) => expr.eval(&Scope::new(document, self.env)),
+            Some(document) => self.counted(expr.eval(&Scope::new(document, self.env))?),
             None => Ok(Value::Undefined),
         }
+    }
+
+    /// Counts a value that has been computed for one document.
+    fn counted(&self, value: Value) -> Result<Value> {
+        self.env.budget().set_scratch(0);
+        self.held.add(weight(&value))?;
+        Ok(value)
     }
 
     /// What a document is ordered by, when the order has one field.
@@ -238,9 +250,10 @@ impl Spec<'_> {
 pub(super) fn start(windows: &Arc<Windows>, env: Shared) -> Work {
     Work::Step(Box::new(Windowing {
         windows: Arc::clone(windows),
-        env,
         rows: Vec::new(),
-        memory: Memory::new("$setWindowFields"),
+        memory: Memory::new("$setWindowFields", &env),
+        computed: Held::new(env.budget()),
+        env,
     }))
 }
 
@@ -250,6 +263,8 @@ struct Windowing {
     /// Each document with its part and its place in the order.
     rows: Vec<(Value, Vec<Value>, Object)>,
     memory: Memory,
+    /// What is computed over windows.
+    computed: Held,
 }
 
 impl Step for Windowing {
@@ -279,12 +294,16 @@ impl Step for Windowing {
     fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
         let mut rows = std::mem::take(&mut self.rows);
         let sort = self.windows.sort.as_ref();
-        rows.sort_by(|(part_a, key_a, _), (part_b, key_b, _)| {
-            compare(part_a, part_b).then_with(|| match sort {
-                Some(sort) => sort.compare_keys(key_a, key_b),
-                None => std::cmp::Ordering::Equal,
-            })
-        });
+        rows = sort_by(
+            rows,
+            self.env.budget(),
+            |(part_a, key_a, _), (part_b, key_b, _)| {
+                compare(part_a, part_b).then_with(|| match sort {
+                    Some(sort) => sort.compare_keys(key_a, key_b),
+                    None => std::cmp::Ordering::Equal,
+                })
+            },
+        )?;
         let mut rows = rows.into_iter().peekable();
         while let Some((partition, _, first)) = rows.next() {
             let mut documents = vec![first];
@@ -306,6 +325,7 @@ impl Windowing {
             documents: &documents,
             sort: self.windows.sort.as_ref(),
             env: &self.env,
+            held: &self.computed,
         };
         let columns = self.windows.output.iter();
         let columns = columns.map(|(_, function)| function.run(&part));

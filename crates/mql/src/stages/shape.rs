@@ -1,6 +1,9 @@
 //! Shapes: what `$project`, `$addFields` and `$unset` keep, drop and compute.
 
-use lapsedb_value::{Object, Str, Value};
+use std::collections::HashMap;
+
+use lapsedb_value::budget::MEMBER_BYTES;
+use lapsedb_value::{Budget, Members, Object, Str, Value};
 
 use crate::expressions::numeric::Num;
 use crate::expressions::{Env, Expr, Names, Scope, is_operator, path};
@@ -29,8 +32,13 @@ pub(crate) struct Shape {
 #[derive(Clone, Debug, Default)]
 struct Node {
     children: Vec<(Str, Child)>,
+    /// Where each child stands, once there are more than a few.
+    places: HashMap<Str, usize>,
     computes: bool,
 }
+
+/// Up to so many children a name is compared with all; beyond, names are hashed.
+const COMPARED_MAX: usize = 16;
 
 #[derive(Clone, Debug)]
 enum Child {
@@ -102,6 +110,7 @@ impl Shape {
                 .root
                 .children
                 .insert(0, (Str::const_new("_id"), Child::Include));
+            shape.root.index();
         }
         Ok(shape)
     }
@@ -172,13 +181,13 @@ impl Shape {
         Ok(match self.policy {
             Policy::Include => {
                 let mut kept = self.root.include(document);
-                self.root.compute(&mut kept, &values);
+                self.root.compute(&mut kept, &values, env.budget())?;
                 kept
             }
             Policy::Exclude => self.root.exclude(document),
             Policy::Compute => {
                 let mut document = document;
-                self.root.compute(&mut document, &values);
+                self.root.compute(&mut document, &values, env.budget())?;
                 document
             }
         })
@@ -192,13 +201,14 @@ impl Node {
         };
         let computes = matches!(child, Child::Compute(_));
         self.computes |= computes;
-        let found = self.children.iter_mut().find(|(name, _)| name == first);
+        let place = self.place(first);
+        let found = place.and_then(|place| self.children.get_mut(place));
         match (found, rest.is_empty()) {
-            (None, true) => self.children.push((first.clone(), child)),
+            (None, true) => self.append(first, child),
             (None, false) => {
                 let mut node = Node::default();
                 node.insert(rest, child, collision)?;
-                self.children.push((first.clone(), Child::Nested(node)));
+                self.append(first, Child::Nested(node));
             }
             (Some((_, Child::Nested(node))), false) => node.insert(rest, child, collision)?,
             (Some(_), true) => {
@@ -217,9 +227,34 @@ impl Node {
         Ok(())
     }
 
+    fn append(&mut self, name: &Str, child: Child) {
+        self.children.push((name.clone(), child));
+        match self.places.is_empty() {
+            true => self.index(),
+            false => {
+                self.places.insert(name.clone(), self.children.len() - 1);
+            }
+        }
+    }
+
+    /// Notes where each child stands, if there are more than a few.
+    fn index(&mut self) {
+        if self.children.len() > COMPARED_MAX {
+            let places = self.children.iter().enumerate();
+            self.places = places.map(|(at, (name, _))| (name.clone(), at)).collect();
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        match self.places.is_empty() {
+            true => self.children.iter().position(|(known, _)| known == name),
+            false => self.places.get(name).copied(),
+        }
+    }
+
     fn child(&self, name: &str) -> Option<&Child> {
-        let found = self.children.iter().find(|(known, _)| known == name);
-        found.map(|(_, child)| child)
+        let (_, child) = self.children.get(self.place(name)?)?;
+        Some(child)
     }
 
     /// The fields that are named, in the document's order.
@@ -307,45 +342,54 @@ impl Node {
     }
 
     /// Sets what is computed; fields that are there keep their place.
-    fn compute(&self, document: &mut Object, values: &[Value]) {
+    fn compute(&self, document: &mut Object, values: &[Value], budget: &Budget) -> Result<()> {
         if !self.computes {
-            return;
+            return Ok(());
         }
+        // What is to be removed is marked first, so that no member moves while others are looked up.
+        let mut removes = false;
+        let mut members = Members::among(std::mem::take(document), self.children.len());
         for (name, child) in &self.children {
             match child {
                 Child::Include | Child::Exclude => {}
                 Child::Compute(number) => match values.get(*number) {
                     None | Some(Value::Undefined) => {
-                        document.remove(name);
+                        removes |= members.get_mut(name).map(std::mem::take).is_some();
                     }
                     Some(value) => {
-                        document.insert(name.clone(), value.clone());
+                        budget.charge(MEMBER_BYTES)?;
+                        members.insert(name, budget.copy(value)?);
                     }
                 },
                 Child::Nested(node) if node.computes => {
-                    let before = document.get_mut(name).map(std::mem::take);
-                    let after = node.compute_value(before.unwrap_or_default(), values);
-                    document.insert(name.clone(), after);
+                    let before = members.get_mut(name).map(std::mem::take);
+                    let after = node.compute_value(before.unwrap_or_default(), values, budget)?;
+                    members.insert(name, after);
                 }
                 Child::Nested(_) => {}
             }
         }
+        *document = members.into_object();
+        if removes {
+            document.retain(|_, value| !value.is_undefined());
+        }
+        Ok(())
     }
 
     /// In arrays every element is computed; what is no object becomes one.
-    fn compute_value(&self, value: Value, values: &[Value]) -> Value {
+    fn compute_value(&self, value: Value, values: &[Value], budget: &Budget) -> Result<Value> {
         let mut object = match value {
             Value::Object(object) => object,
             Value::Array(elements) => {
                 let each = elements
                     .into_iter()
-                    .map(|element| self.compute_value(element, values));
-                return Value::Array(each.collect());
+                    .map(|element| self.compute_value(element, values, budget));
+                return Ok(Value::Array(each.collect::<Result<_>>()?));
             }
             _ => Object::new(),
         };
-        self.compute(&mut object, values);
-        Value::Object(object)
+        self.compute(&mut object, values, budget)?;
+        Ok(Value::Object(object))
     }
 }
 

@@ -1,6 +1,9 @@
 //! `$sort`: documents in order. With a `$limit` behind it, only so many are held.
 
+use lapsedb_value::budget::sort_by;
+
 use super::*;
+use crate::accumulators::{object_weight, weight};
 
 /// An order, and how many documents are asked for at most.
 #[derive(Clone, Debug)]
@@ -98,7 +101,7 @@ pub(super) fn start(ordered: &Arc<Ordered>, env: Shared) -> Work {
     Work::Step(Box::new(Sorting {
         ordered: Arc::clone(ordered),
         rows: Vec::new(),
-        memory: Memory::new("$sort"),
+        memory: Memory::new("$sort", &env),
         env,
         besides: Vec::new(),
         from: Provenance::NONE,
@@ -121,17 +124,24 @@ struct Sorting {
 /// A document with its key, with what is beside it, and where it comes from.
 type Row = (Vec<Value>, Object, Option<Box<Beside>>, Provenance);
 
+/// Bytes that a document takes with the key that it is sorted by.
+fn row_weight(key: &[Value], document: &Object) -> usize {
+    object_weight(document) + key.iter().map(weight).sum::<usize>()
+}
+
 impl Sorting {
-    fn order(&mut self) {
+    fn order(&mut self) -> Result<()> {
         let sort = &self.ordered.sort;
-        self.rows
-            .sort_by(|(a, ..), (b, ..)| sort.compare_keys(a, b));
+        let rows = std::mem::take(&mut self.rows);
+        self.rows = sort_by(rows, self.env.budget(), |(a, ..), (b, ..)| {
+            sort.compare_keys(a, b)
+        })?;
         if let Some(limit) = self.ordered.limit {
-            for (_, document, ..) in self.rows.drain(limit.min(self.rows.len())..) {
-                self.memory
-                    .remove(crate::accumulators::object_weight(&document));
+            for (key, document, ..) in self.rows.drain(limit.min(self.rows.len())..) {
+                self.memory.remove(row_weight(&key, &document));
             }
         }
+        Ok(())
     }
 }
 
@@ -140,19 +150,19 @@ impl Step for Sorting {
         let beside = Some(self.env.beside()).filter(|beside| !beside.is_empty());
         let score = beside.as_ref().and_then(|beside| beside.score);
         let key = self.ordered.sort.key_beside(&document, score, None)?;
-        self.memory.add_document(&document)?;
+        self.memory.add(row_weight(&key, &document))?;
         self.rows
             .push((key, document, beside.map(Box::new), self.from));
         if let Some(limit) = self.ordered.limit
             && self.rows.len() >= limit.saturating_mul(2)
         {
-            self.order();
+            self.order()?;
         }
         Ok(Flow::More)
     }
 
     fn finish(&mut self, out: &mut Vec<Object>) -> Result<()> {
-        self.order();
+        self.order()?;
         for (_, document, beside, from) in self.rows.drain(..) {
             out.push(document);
             self.provenance.push(from);

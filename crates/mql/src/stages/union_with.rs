@@ -1,5 +1,7 @@
 //! `$unionWith`: the documents of another collection behind those of this one.
 
+use std::collections::VecDeque;
+
 use super::*;
 
 /// The other collection, and what is made of its documents.
@@ -78,20 +80,25 @@ struct Uniting {
 impl Joint for Uniting {
     fn batch<'a>(
         &'a mut self,
-        documents: Vec<Object>,
+        documents: &'a mut VecDeque<Object>,
         _: &'a dyn Foreign,
-    ) -> Wait<'a, Vec<Object>> {
-        Box::pin(std::future::ready(Ok(documents)))
+    ) -> Wait<'a, Made> {
+        let mut made = Made::new(self.options.env.budget());
+        made.documents = documents.drain(..).collect();
+        Box::pin(std::future::ready(Ok(made)))
     }
 
-    fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Vec<Object>> {
+    fn finish<'a>(&'a mut self, foreign: &'a dyn Foreign) -> Wait<'a, Made> {
         Box::pin(async move {
             let leading = Leading::of(&self.union.stages);
-            let documents = match self.union.collection.is_empty() {
-                true => Vec::new(),
-                false => foreign.leading(&self.union.collection, leading).await?,
+            let read = Made::new(self.options.env.budget());
+            let documents = match self.union.collection.as_str() {
+                "" => Vec::new(),
+                name => foreign.leading(name, leading, &read.held).await?,
             };
-            run_all(&self.union.stages, &self.options, documents, foreign).await
+            let made = run_all(&self.union.stages, &self.options, documents, foreign).await?;
+            made.held.absorb(&read.held);
+            Ok(made)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! `$unwind`: one document for each element of an array.
 
 use super::*;
+use crate::accumulators::object_weight;
 
 /// The array's path, and what to do where it has no elements.
 #[derive(Clone, Debug)]
@@ -80,11 +81,11 @@ fn parse_index(value: &Value) -> Result<Vec<Str>> {
     }
 }
 
-pub(super) fn start(unwind: &Arc<Unwind>) -> Work {
-    Work::Step(Box::new(Unwinding(Arc::clone(unwind))))
+pub(super) fn start(unwind: &Arc<Unwind>, env: Shared) -> Work {
+    Work::Step(Box::new(Unwinding(Arc::clone(unwind), env)))
 }
 
-struct Unwinding(Arc<Unwind>);
+struct Unwinding(Arc<Unwind>, Shared);
 
 impl Unwinding {
     fn with_index(&self, mut document: Object, index: Value) -> Object {
@@ -125,7 +126,10 @@ impl Step for Unwinding {
             }
             return Ok(Flow::More);
         }
+        // What each copy takes beside its element.
+        let rest = object_weight(&document);
         for (at, element) in elements.into_iter().enumerate() {
+            self.1.budget().charge(rest)?;
             let mut copy = document.clone();
             if let Some(place) = place_of(&mut copy, &self.0.steps) {
                 *place = element;

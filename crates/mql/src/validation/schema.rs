@@ -2,7 +2,7 @@
 
 use lapsedb_value::bson::type_name;
 use lapsedb_value::order::equal_bson;
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::{Budget, Object, Str, Value};
 
 use super::named;
 use crate::filter::schema::Schema;
@@ -173,12 +173,12 @@ fn unnamed<'v>(schema: &Object, object: &'v Object) -> Vec<(&'v Str, &'v Value)>
         .and_then(Value::as_object)
         .into_iter()
         .flat_map(Object::keys)
-        .filter_map(|pattern| Pattern::new(pattern, "").ok())
+        .filter_map(|pattern| Pattern::new(pattern, "", &Budget::default()).ok())
         .collect();
     object
         .iter()
         .filter(|(name, _)| !names.is_some_and(|names| names.contains_key(name)))
-        .filter(|(name, _)| !patterns.iter().any(|pattern| pattern.is_match(name)))
+        .filter(|(name, _)| !patterns.iter().any(|pattern| holds(pattern, name)))
         .collect()
 }
 
@@ -221,11 +221,14 @@ fn pattern_properties(argument: &Value, value: &Value, details: &mut Object) -> 
     let (patterns, object) = (argument.as_object()?, value.as_object()?);
     let mut failing = Vec::new();
     for (text, schema) in patterns {
-        let (Ok(pattern), Some(schema)) = (Pattern::new(text, ""), schema.as_object()) else {
+        let (Ok(pattern), Some(schema)) = (
+            Pattern::new(text, "", &Budget::default()),
+            schema.as_object(),
+        ) else {
             continue;
         };
         for (name, member) in object {
-            if pattern.is_match(name) && fails(schema, member) {
+            if holds(&pattern, name) && fails(schema, member) {
                 let mut one = Object::with_capacity(3);
                 one.push("propertyName", Value::String(name.clone()));
                 one.push("regexMatched", Value::String(text.clone()));
@@ -380,4 +383,8 @@ fn one(name: &str, value: &Value) -> Object {
     let mut one = Object::with_capacity(1);
     one.push(name, value.clone());
     one
+}
+
+fn holds(pattern: &Pattern, text: &str) -> bool {
+    pattern.is_match(text, &Budget::default()).unwrap_or(false)
 }

@@ -145,6 +145,11 @@ pub const SETTINGS: &[Setting] = &[
         "How long the dead stay on disk before they are removed [default: 300]",
     ),
     setting("read-only-key", "BASE64", "A second key that may only read"),
+    setting(
+        "request-time-max-seconds",
+        "SECONDS",
+        "How long a request may take that sets no limit itself; 0 is no limit [default: 60]",
+    ),
     switch(
         "virtual-clock",
         "Time stands still until it is moved; only for a store created so, or --memory",

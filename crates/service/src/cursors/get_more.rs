@@ -55,6 +55,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     if let Feed::Changes(_) = &cursor.feed {
         // Its time is for waiting, and begins when it is ready to wait: what comes before cannot use it up.
         work.without_deadline();
+        work.limit_budget(&cursor.budget);
         return changes(work, &mut cursor, more).await;
     }
     work.read_as(cursor.kept.clone());
@@ -67,6 +68,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     } else if cursor.time_left.is_some() {
         work.go_on_within(cursor.time_left);
     }
+    work.limit_budget(&cursor.budget);
     let cursors = &work.ctx.service().documents_state().cursors;
     let ended = loop {
         let listener = match waits {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use lapsedb_record::Clock;
-use lapsedb_value::Object;
+use lapsedb_value::{Budget, Object};
 use parking_lot::Mutex;
 
 use crate::changes::Changes;
@@ -128,6 +128,8 @@ pub(crate) struct Cursor {
     pub(crate) kept: Option<Kept>,
     /// What is left of the time that all its batches together may take.
     pub(crate) time_left: Option<Duration>,
+    /// What evaluating it may use; each batch says until when.
+    pub(crate) budget: Arc<Budget>,
 }
 
 struct Slot {
@@ -272,6 +274,7 @@ pub(crate) async fn open(
             place: work.owner(),
             kept: work.kept().cloned(),
             time_left,
+            budget: Arc::clone(work.budget()),
         };
         work.ctx.service().documents_state().cursors.keep(cursor)?
     };
@@ -307,6 +310,7 @@ pub fn list(
             place: work.owner(),
             kept: None,
             time_left: None,
+            budget: Arc::clone(work.budget()),
         };
         cursor = work.ctx.service().documents_state().cursors.keep(left)?;
     }

@@ -11,6 +11,7 @@ fn cursor(no_timeout: bool) -> Cursor {
         place: None,
         kept: None,
         time_left: None,
+        budget: Arc::default(),
     }
 }
 

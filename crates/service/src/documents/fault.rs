@@ -6,6 +6,7 @@
 use lapsedb_mql::MqlError;
 use lapsedb_store::StoreError;
 use lapsedb_value::Object;
+use lapsedb_value::budget::Stop;
 
 use crate::error::{Error, Kind};
 
@@ -95,6 +96,12 @@ impl From<StoreError> for Fault {
 impl From<lapsedb_value::bson::BsonError> for Fault {
     fn from(error: lapsedb_value::bson::BsonError) -> Fault {
         Fault::Other(StoreError::from(error).into())
+    }
+}
+
+impl From<Stop> for Fault {
+    fn from(stop: Stop) -> Fault {
+        MqlError::from(stop).into()
     }
 }
 

@@ -8,6 +8,7 @@ use lapsedb_mql::stages::{Foreign, Leading, Pipeline, Wait};
 use lapsedb_mql::{MqlError, Result};
 use lapsedb_store::Collection;
 use lapsedb_value::Object;
+use lapsedb_value::budget::{Held, object_bytes};
 use parking_lot::Mutex;
 
 use crate::documents::aggregate::start;
@@ -102,13 +103,14 @@ impl<'a> Others<'a> {
         &self,
         collection: &str,
         leading: Leading<'_>,
+        held: &Held,
     ) -> std::result::Result<Vec<Object>, Fault> {
         let namespace = Namespace::pseudo(self.database, collection);
         let look = self.open(&namespace).await?;
         if look.collection.is_none()
             && let Some(resolved) = views::resolve(&self.look.view, &namespace)?
         {
-            return self.through(&resolved, leading.filter).await;
+            return self.through(&resolved, leading.filter, held).await;
         }
         let everything = Filter::everything();
         let filter = leading.filter.unwrap_or(&everything);
@@ -125,6 +127,7 @@ impl<'a> Others<'a> {
             for row in walk.next(&look, rows).await? {
                 let document = row.document()?;
                 if filter.matches(&document)? {
+                    held.add(object_bytes(&document))?;
                     first = first.min(row.provenance().first_expiry());
                     documents.push(document);
                 }
@@ -139,6 +142,7 @@ impl<'a> Others<'a> {
         &self,
         resolved: &Resolved,
         filter: Option<&Filter>,
+        held: &Held,
     ) -> std::result::Result<Vec<Object>, Fault> {
         let terms = resolved.terms(&Terms::default())?;
         let language = terms.language(self.work, &resolved.base).await?;
@@ -158,6 +162,7 @@ impl<'a> Others<'a> {
                     None => true,
                 };
                 if wanted {
+                    held.add(object_bytes(&document))?;
                     first = first.min(provenance.first_expiry());
                     documents.push(document);
                 }
@@ -173,6 +178,7 @@ impl Foreign for Others<'_> {
         &'a self,
         collection: &'a str,
         filter: Option<&'a Filter>,
+        held: &'a Held,
     ) -> Wait<'a, Vec<Object>> {
         self.leading(
             collection,
@@ -181,12 +187,19 @@ impl Foreign for Others<'_> {
                 sort: None,
                 limit: None,
             },
+            held,
         )
     }
 
-    fn leading<'a>(&'a self, collection: &'a str, leading: Leading<'a>) -> Wait<'a, Vec<Object>> {
+    fn leading<'a>(
+        &'a self,
+        collection: &'a str,
+        leading: Leading<'a>,
+        held: &'a Held,
+    ) -> Wait<'a, Vec<Object>> {
         Box::pin(async move {
-            let read: Result<Vec<Object>> = self.read(collection, leading).await.map_err(said);
+            let read = self.read(collection, leading, held).await;
+            let read: Result<Vec<Object>> = read.map_err(said);
             read
         })
     }

@@ -51,6 +51,7 @@ impl Terms {
         let now = i64::try_from(work.ctx.service().clock().now().0).unwrap_or(i64::MAX);
         let seed = work.ctx.service().documents_state().seed();
         let env = Env::new(now, seed)
+            .within(Arc::clone(work.budget()))
             .with_cluster_time(work.stamp())
             .with_computed(&self.variables)?;
         Ok(Language {

@@ -36,7 +36,9 @@ pub(crate) async fn replace_by(
     let database = out.database.as_deref().unwrap_or(&from.database);
     let target = Namespace::new(database, &out.collection)?;
     let filled = Namespace::new(database, &format!("tmp.agg_out.{}", uuid::Uuid::new_v4()))?;
-    let mut own = Work::new(work.ctx.clone()).bypassing_validation(work.bypasses_validation());
+    let mut own = Work::new(work.ctx.clone())
+        .ending_with(work)
+        .bypassing_validation(work.bypasses_validation());
     let seen = own.ctx.view().await?;
     if find_collection(&seen, &target).is_some_and(|target| cap_of(&target).is_some()) {
         return Err(Fault::new(
@@ -80,7 +82,9 @@ pub(crate) async fn merge(
 ) -> Result<()> {
     let database = plan.database.as_deref().unwrap_or(&from.database);
     let target = Namespace::new(database, &plan.collection)?;
-    let mut own = Work::new(work.ctx.clone()).bypassing_validation(work.bypasses_validation());
+    let mut own = Work::new(work.ctx.clone())
+        .ending_with(work)
+        .bypassing_validation(work.bypasses_validation());
     let now = work.ctx.service().clock().now();
     for chunk in documents.chunks(CHUNK_DOCUMENTS) {
         let mut tries = Tries::default();

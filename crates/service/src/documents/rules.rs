@@ -8,7 +8,7 @@ use lapsedb_mql::filter::Options;
 use lapsedb_mql::validation::Validator;
 use lapsedb_record::Millis;
 use lapsedb_store::Collection;
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::{Budget, Object, Str, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
@@ -31,14 +31,19 @@ impl Rules {
     ///
     /// # Errors
     /// When the validator cannot be read.
-    pub(crate) fn of(collection: &Collection, now: Millis, bypass: bool) -> Result<Option<Rules>> {
+    pub(crate) fn of(
+        collection: &Collection,
+        now: Millis,
+        bypass: bool,
+        budget: &Arc<Budget>,
+    ) -> Result<Option<Rules>> {
         let Some(options) = options_of(collection) else {
             return Ok(None);
         };
         let word = |name: &str| options.get(name).and_then(Value::as_str);
         let off = bypass || word("validationLevel") == Some("off");
         let validator = match options.get("validator").and_then(Value::as_object) {
-            Some(validator) if !off => Some(parse(validator, options, now)?),
+            Some(validator) if !off => Some(parse(validator, options, now, budget)?),
             Some(_) | None => None,
         };
         let time_field = options
@@ -98,7 +103,12 @@ impl Rules {
     }
 }
 
-fn parse(validator: &Object, options: &Object, now: Millis) -> Result<Validator> {
+fn parse(
+    validator: &Object,
+    options: &Object,
+    now: Millis,
+    budget: &Arc<Budget>,
+) -> Result<Validator> {
     let collation = match options.get("collation").and_then(Value::as_object) {
         Some(collation) => Collation::parse(collation)?.map(Arc::new),
         None => None,
@@ -107,7 +117,7 @@ fn parse(validator: &Object, options: &Object, now: Millis) -> Result<Validator>
     let (seed, _) = uuid::Uuid::new_v4().as_u64_pair();
     let options = Options {
         collation,
-        env: Arc::new(Env::new(now, seed)),
+        env: Arc::new(Env::new(now, seed).within(Arc::clone(budget))),
         ..Options::default()
     };
     Ok(Validator::parse(validator, &options)?)

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use lapsedb_record::Clock;
 use lapsedb_store::Collection;
-use lapsedb_value::{Object, Value};
+use lapsedb_value::budget::Stop;
+use lapsedb_value::{Budget, Object, Value};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::ctx::Ctx;
@@ -36,6 +37,8 @@ pub struct Work {
     /// Who asks.
     pub ctx: Ctx,
     deadline: Option<Instant>,
+    /// When it ends if it has no deadline of its own.
+    ends: Option<Instant>,
     limit: Option<Duration>,
     /// A test wants its time to be up, if it was given any.
     runs_out: bool,
@@ -44,13 +47,17 @@ pub struct Work {
     kept: Option<Kept>,
     session: Option<SessionId>,
     halt: Option<Arc<AtomicBool>>,
+    budget: Arc<Budget>,
 }
 
 impl Work {
-    /// A command outside of any session.
+    /// A command outside of any session, with the time that any request may take.
     #[must_use]
-    pub const fn new(ctx: Ctx) -> Work {
+    pub fn new(ctx: Ctx) -> Work {
+        let time_max = ctx.service().config().request_time_max;
         Work {
+            ends: time_max.map(|limit| Clock::monotonic() + limit),
+            budget: Arc::default(),
             ctx,
             deadline: None,
             limit: None,
@@ -122,6 +129,39 @@ impl Work {
         self
     }
 
+    /// What its evaluation may use, until its time is up or somebody ends it.
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        self.limit_budget(&self.budget);
+        &self.budget
+    }
+
+    /// From now on what was begun by another command, such as a cursor, ends with this one.
+    pub(crate) fn limit_budget(&self, budget: &Budget) {
+        let (end, runs_out) = (self.latest_end(), self.deadline.is_some() && self.runs_out);
+        let halt = self.halt.clone();
+        let stopping = self.ctx.service().stopping();
+        budget.set_probe(Arc::new(move || {
+            if stopping.load(Ordering::Relaxed) {
+                return Some(Stop::Shutdown);
+            }
+            stopped(halt.as_deref(), end, runs_out)
+        }));
+    }
+
+    /// When it ends at the latest: when its own time is up, or else that of any request.
+    fn latest_end(&self) -> Option<Instant> {
+        self.deadline.or(self.ends)
+    }
+
+    /// The same with the end of another command, of which it is a part.
+    pub(crate) fn ending_with(mut self, whole: &Work) -> Work {
+        self.deadline = whole.deadline;
+        self.ends = whole.ends;
+        self.halt.clone_from(&whole.halt);
+        self.budget = Arc::clone(&whole.budget);
+        self
+    }
+
     /// The same, to be ended by who sets a sign.
     #[must_use]
     pub fn until(mut self, halt: Arc<AtomicBool>) -> Work {
@@ -132,6 +172,7 @@ impl Work {
     /// The same without an end: the time it was given is for waiting.
     pub(crate) const fn without_deadline(&mut self) {
         self.deadline = None;
+        self.ends = None;
     }
 
     /// The same, with no time left of what it is given, if that is wanted.
@@ -236,16 +277,10 @@ impl Work {
     /// # Errors
     /// When its time is up, or it was ended.
     pub fn in_time(&self) -> Result<()> {
-        let halted = |halt: &Arc<AtomicBool>| halt.load(Ordering::Relaxed);
-        if self.halt.as_ref().is_some_and(halted) {
-            return Err(Fault::new(code::INTERRUPTED, "operation was interrupted"));
-        }
-        match self.deadline {
-            Some(deadline) if self.runs_out || Clock::monotonic() >= deadline => Err(Fault::new(
-                code::MAX_TIME_MS_EXPIRED,
-                "operation exceeded time limit",
-            )),
-            Some(_) | None => Ok(()),
+        let runs_out = self.deadline.is_some() && self.runs_out;
+        match stopped(self.halt.as_deref(), self.latest_end(), runs_out) {
+            Some(stop) => Err(stop.into()),
+            None => Ok(()),
         }
     }
 
@@ -313,6 +348,15 @@ fn unless_unknown(result: Result<Wrote>) -> Result<Wrote> {
         Some(at) => Err(wrote.faults.swap_remove(at).fault),
         None => Ok(wrote),
     }
+}
+
+/// Why a command has to stop: somebody ended it, or its time is up.
+fn stopped(halt: Option<&AtomicBool>, deadline: Option<Instant>, runs_out: bool) -> Option<Stop> {
+    if halt.is_some_and(|halt| halt.load(Ordering::Relaxed)) {
+        return Some(Stop::Interrupted);
+    }
+    let deadline = deadline?;
+    (runs_out || Clock::monotonic() >= deadline).then_some(Stop::Time)
 }
 
 fn is_conflict(fault: &Fault) -> bool {

@@ -85,7 +85,12 @@ impl<'a> Writing<'a> {
         namespace: &'a Namespace,
     ) -> Result<Writing<'a>> {
         let mut writing = Writing::new(&look.view, collection, namespace);
-        writing.rules = Rules::of(collection, look.view.now(), look.bypasses_validation())?;
+        writing.rules = Rules::of(
+            collection,
+            look.view.now(),
+            look.bypasses_validation(),
+            look.work.budget(),
+        )?;
         writing.work = Some(look.work);
         writing.txn.wait_until(look.work.deadline());
         match &look.overlay {

@@ -8,7 +8,7 @@ use lapsedb_mql::update::Described;
 use lapsedb_record::Header;
 use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{Found, ItemKey, Operation, Refused, Txn};
-use lapsedb_value::{Object, Value, bson};
+use lapsedb_value::{Budget, Object, Value, bson};
 
 use crate::access::Who;
 use crate::changes::note;
@@ -21,6 +21,7 @@ use crate::error::{Error, Kind, Result};
 use crate::items::body::{Document, given_partition};
 use crate::items::read::key_by_rid;
 use crate::items::{Action, Item, ItemOp, Outcome, Patch};
+use crate::limits::RULE_STEPS_MAX;
 use crate::resource::{etag, etag_matches};
 
 /// What an operation will have done once the transaction commits.
@@ -291,7 +292,8 @@ async fn check_rules(
         Fault::Other(error) => error,
     };
     let now = txn.view().now();
-    let Some(rules) = Rules::of(txn.collection(), now, false).map_err(refused)? else {
+    let budget = Arc::new(Budget::default().with_steps_max(RULE_STEPS_MAX));
+    let Some(rules) = Rules::of(txn.collection(), now, false, &budget).map_err(refused)? else {
         return Ok(());
     };
     let old = txn.get(key, partition).await?.map(|found| found.document);

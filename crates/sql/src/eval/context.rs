@@ -3,15 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use lapsedb_value::Value;
+use lapsedb_value::budget::{Held, PATTERN_BYTES_MAX, PATTERN_SIZES, PROBE_STEPS, PatternSize};
+use lapsedb_value::{Budget, Value};
 use regex::{Regex, RegexBuilder};
 
 use super::weight;
 use crate::error::SqlError;
 use crate::limits::{
-    BUFFERED_BYTES_MAX, BUFFERED_ROWS_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, INTERRUPT_STEPS,
-    REGEX_BYTES_MAX, REGEXES_MAX,
+    BUFFERED_ROWS_MAX, DFA_BYTES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, REGEXES_MAX,
 };
+use crate::span::Span;
 
 /// Tells when an item is gone.
 pub type ExpiryOf<'a> = dyn Fn(&Value) -> Option<i64> + Sync + 'a;
@@ -23,8 +24,8 @@ pub struct Env<'a> {
     pub now_ms: i64,
     /// What `RAND` starts from.
     pub seed: u64,
-    /// Asked now and then while the query runs; true stops it with an error.
-    pub interrupt: Option<&'a (dyn Fn() -> bool + Sync + 'a)>,
+    /// What the request may use; it is charged while the query runs.
+    pub budget: Option<&'a Arc<Budget>>,
     /// Tells the instant at which an item is gone, in milliseconds since 1970; none if that never comes.
     pub expiry: Option<&'a ExpiryOf<'a>>,
 }
@@ -35,7 +36,7 @@ impl<'a> Env<'a> {
         Env {
             now_ms,
             seed: now_ms as u64,
-            interrupt: None,
+            budget: None,
             expiry: None,
         }
     }
@@ -45,10 +46,10 @@ impl<'a> Env<'a> {
         Env { seed, ..self }
     }
 
-    /// The same with a way to stop the query.
-    pub fn with_interrupt(self, interrupt: &'a (dyn Fn() -> bool + Sync + 'a)) -> Env<'a> {
+    /// The same within a request's budget.
+    pub fn within(self, budget: &'a Arc<Budget>) -> Env<'a> {
         Env {
-            interrupt: Some(interrupt),
+            budget: Some(budget),
             ..self
         }
     }
@@ -69,20 +70,24 @@ pub(crate) struct Ctx<'e> {
     document_end: Cell<u64>,
     bytes: Cell<u64>,
     buffered_rows: Cell<u64>,
-    buffered_bytes: Cell<u64>,
+    budget: Arc<Budget>,
+    /// What blocking parts of the query keep.
+    buffered: Held,
     random: Cell<u64>,
     regexes: RefCell<Vec<Compiled>>,
 }
 
 impl<'e> Ctx<'e> {
     pub(crate) fn new(env: Env<'e>) -> Ctx<'e> {
+        let budget = env.budget.map_or_else(Arc::default, Arc::clone);
         Ctx {
+            buffered: Held::new(&budget),
+            budget,
             env,
             steps: Cell::new(0),
             document_end: Cell::new(DOCUMENT_STEPS_MAX),
             bytes: Cell::new(0),
             buffered_rows: Cell::new(0),
-            buffered_bytes: Cell::new(0),
             random: Cell::new(env.seed),
             regexes: RefCell::new(Vec::new()),
         }
@@ -102,13 +107,14 @@ impl<'e> Ctx<'e> {
     pub(crate) fn next_document(&self) {
         self.document_end.set(self.steps.get() + DOCUMENT_STEPS_MAX);
         self.bytes.set(0);
+        self.budget.set_scratch(0);
     }
 
     /// Counts one step of evaluation.
     pub(crate) fn step(&self) -> Result<(), SqlError> {
         let steps = self.steps.get() + 1;
         self.steps.set(steps);
-        if steps.is_multiple_of(INTERRUPT_STEPS) {
+        if steps.is_multiple_of(u64::from(PROBE_STEPS)) {
             self.look_up(steps)
         } else {
             Ok(())
@@ -120,10 +126,7 @@ impl<'e> Ctx<'e> {
         if steps > self.document_end.get() {
             return Err(SqlError::work());
         }
-        match self.env.interrupt {
-            Some(interrupt) if interrupt() => Err(SqlError::interrupted()),
-            _ => Ok(()),
-        }
+        Ok(self.budget.steps(PROBE_STEPS)?)
     }
 
     /// Counts bytes of values made for the current document.
@@ -131,10 +134,11 @@ impl<'e> Ctx<'e> {
         let total = self.bytes.get().saturating_add(bytes);
         self.bytes.set(total);
         if total > DOCUMENT_BYTES_MAX {
-            Err(SqlError::work())
-        } else {
-            Ok(())
+            return Err(SqlError::work());
         }
+        Ok(self
+            .budget
+            .charge(usize::try_from(bytes).unwrap_or(usize::MAX))?)
     }
 
     /// Bytes counted for the current document so far.
@@ -154,33 +158,33 @@ impl<'e> Ctx<'e> {
     /// Counts a row that a blocking query keeps.
     pub(crate) fn keep(&self, bytes: u64) -> Result<(), SqlError> {
         let rows = self.buffered_rows.get() + 1;
-        let bytes = self.buffered_bytes.get().saturating_add(bytes);
         self.buffered_rows.set(rows);
-        self.buffered_bytes.set(bytes);
-        if rows > BUFFERED_ROWS_MAX || bytes > BUFFERED_BYTES_MAX {
-            Err(SqlError::memory())
-        } else {
-            Ok(())
+        if rows > BUFFERED_ROWS_MAX {
+            return Err(SqlError::memory());
         }
+        Ok(self
+            .buffered
+            .add(usize::try_from(bytes).unwrap_or(usize::MAX))?)
     }
 
     /// Rows kept so far are gone.
     pub(crate) fn release(&self, rows: u64, bytes: u64) {
         self.buffered_rows
             .set(self.buffered_rows.get().saturating_sub(rows));
-        self.buffered_bytes
-            .set(self.buffered_bytes.get().saturating_sub(bytes));
+        self.buffered
+            .remove(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
 
     /// What is kept now, to be given to [`Ctx::forget_since`].
-    pub(crate) fn kept(&self) -> (u64, u64) {
-        (self.buffered_rows.get(), self.buffered_bytes.get())
+    pub(crate) fn kept(&self) -> (u64, usize) {
+        (self.buffered_rows.get(), self.buffered.bytes())
     }
 
     /// What was kept since then is gone.
-    pub(crate) fn forget_since(&self, (rows, bytes): (u64, u64)) {
+    pub(crate) fn forget_since(&self, (rows, bytes): (u64, usize)) {
         self.buffered_rows.set(rows);
-        self.buffered_bytes.set(bytes);
+        self.buffered
+            .remove(self.buffered.bytes().saturating_sub(bytes));
     }
 
     /// A number in [0, 1), another one each time (splitmix64).
@@ -194,12 +198,39 @@ impl<'e> Ctx<'e> {
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// The compiled pattern, from the second use on without work; nothing if it is invalid or too large.
-    pub(crate) fn regex(&self, pattern: &str, dialect: Dialect<'_>) -> Option<Arc<Regex>> {
+    /// The compiled pattern, ready to search a text, which is counted; nothing if it is invalid or too large.
+    pub(crate) fn search(
+        &self,
+        pattern: &str,
+        dialect: Dialect<'_>,
+        text: &str,
+    ) -> Result<Option<Arc<Regex>>, SqlError> {
+        let Some((regex, size)) = self.regex(pattern, dialect)? else {
+            return Ok(None);
+        };
+        if text.len() > size.text_bytes_max {
+            return Err(SqlError::too_complex(
+                &format!(
+                    "a regular expression of this size searches texts of at most {} bytes",
+                    size.text_bytes_max
+                ),
+                Span::default(),
+            ));
+        }
+        size.charge(&self.budget, text.len())?;
+        Ok(Some(regex))
+    }
+
+    /// The compiled pattern, from the second use on without work.
+    fn regex(&self, pattern: &str, dialect: Dialect<'_>) -> Result<Option<SizedRegex>, SqlError> {
         let same = |known: &&Compiled| known.pattern == pattern && known.dialect() == dialect;
         if let Some(known) = self.regexes.borrow().iter().find(same) {
-            return known.regex.clone();
+            return Ok(known.regex.clone());
         }
+        if pattern.len() > PATTERN_BYTES_MAX {
+            return Ok(None);
+        }
+        self.budget.steps(PROBE_STEPS)?;
         let (flags, escape, regex) = match dialect {
             Dialect::Regex(flags) => (Some(flags.to_owned()), None, compile(pattern, flags)),
             Dialect::Like(escape) => (
@@ -208,7 +239,6 @@ impl<'e> Ctx<'e> {
                 compile(&super::like::translate(pattern, escape), "s"),
             ),
         };
-        let regex = regex.map(Arc::new);
         let mut regexes = self.regexes.borrow_mut();
         if regexes.len() >= REGEXES_MAX {
             // Patterns that come from documents would fill the memory; they are compiled anew.
@@ -220,7 +250,7 @@ impl<'e> Ctx<'e> {
             escape,
             regex: regex.clone(),
         });
-        regex
+        Ok(regex)
     }
 }
 
@@ -239,8 +269,11 @@ struct Compiled {
     /// The flags of a regular expression; absent for `LIKE`.
     flags: Option<String>,
     escape: Option<char>,
-    regex: Option<Arc<Regex>>,
+    regex: Option<SizedRegex>,
 }
+
+/// A compiled pattern, and how large it is.
+type SizedRegex = (Arc<Regex>, PatternSize);
 
 impl Compiled {
     fn dialect(&self) -> Dialect<'_> {
@@ -251,9 +284,26 @@ impl Compiled {
     }
 }
 
-fn compile(pattern: &str, flags: &str) -> Option<Regex> {
+fn compile(pattern: &str, flags: &str) -> Option<SizedRegex> {
+    for size in PATTERN_SIZES {
+        match compile_within(pattern, flags, size)? {
+            Ok(regex) => return Some((Arc::new(regex), size)),
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+fn compile_within(
+    pattern: &str,
+    flags: &str,
+    size: PatternSize,
+) -> Option<Result<Regex, regex::Error>> {
     let mut builder = RegexBuilder::new(pattern);
-    builder.size_limit(REGEX_BYTES_MAX);
+    builder
+        .size_limit(size.compiled_bytes_max)
+        .dfa_size_limit(DFA_BYTES_MAX);
     for flag in flags.chars() {
         match flag {
             'i' => builder.case_insensitive(true),
@@ -263,5 +313,5 @@ fn compile(pattern: &str, flags: &str) -> Option<Regex> {
             _ => return None,
         };
     }
-    builder.build().ok()
+    Some(builder.build())
 }

@@ -13,7 +13,7 @@ pub(super) fn matches(
     escape: Option<char>,
     span: Span,
 ) -> Result<bool, SqlError> {
-    let regex = ctx.regex(pattern, Dialect::Like(escape));
+    let regex = ctx.search(pattern, Dialect::Like(escape), text)?;
     match regex {
         Some(regex) => Ok(regex.is_match(text)),
         None => Err(SqlError::too_complex(

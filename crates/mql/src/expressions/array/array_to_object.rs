@@ -2,9 +2,9 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Exactly(1, run);
+pub(crate) const FORM: Form = Form::Charged(Count::Exactly(1), run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let elements = match &*args[0] {
         Value::Array(elements) => elements,
         other if is_nullish(other) => return Ok(Value::Null),
@@ -24,7 +24,7 @@ fn run(args: &Args<'_>) -> Result<Value> {
             return Err(MqlError::new(40398, message));
         }
     };
-    let mut object = Object::with_capacity(elements.len());
+    let mut object = Members::new();
     for element in elements {
         let (name, value) = match pairs_are_arrays {
             true => from_array(element)?,
@@ -38,9 +38,10 @@ fn run(args: &Args<'_>) -> Result<Value> {
             let message = "Key field cannot contain an embedded null byte";
             return Err(MqlError::new(code, message));
         }
-        object.insert(name.clone(), value.clone());
+        budget.charge(MEMBER_BYTES + name.len() + owned_bytes(value))?;
+        object.insert(name, value.clone());
     }
-    Ok(Value::Object(object))
+    Ok(Value::Object(object.into_object()))
 }
 
 const MIXED: &str = "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects.";

@@ -2,13 +2,16 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Any(run);
+pub(crate) const FORM: Form = Form::Charged(Count::Any, run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let mut all = Vec::new();
     for value in args {
         match &**value {
-            Value::Array(elements) => all.extend_from_slice(elements),
+            Value::Array(elements) => {
+                budget.charge(owned_bytes(value))?;
+                all.extend_from_slice(elements);
+            }
             other if is_nullish(other) => return Ok(Value::Null),
             other => {
                 let found = type_name(other);

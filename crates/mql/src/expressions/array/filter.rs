@@ -68,14 +68,20 @@ impl Operator for Filter {
             Some(limit) => read_limit(&*limit.get(scope)?)?,
             None => usize::MAX,
         };
+        let budget = scope.budget();
         let mut kept = Vec::new();
         for element in elements {
+            budget.step()?;
             if kept.len() >= limit {
                 break;
             }
             let local = scope.local(&self.name, element);
-            if is_true(&*self.condition.get(&scope.inside(&local))?) {
-                kept.push(element.clone());
+            let before = budget.scratch();
+            let holds = is_true(&*self.condition.get(&scope.inside(&local))?);
+            budget.set_scratch(before);
+            if holds {
+                budget.charge(VALUE_BYTES)?;
+                kept.push(budget.copy(element)?);
             }
         }
         Ok(Value::Array(kept))

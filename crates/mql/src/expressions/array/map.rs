@@ -41,7 +41,9 @@ impl Operator for Map {
             let message = format!("input to $map must be an array not {found}");
             return Err(MqlError::new(16883, message));
         };
+        let budget = scope.budget();
         let each = |element| {
+            budget.charge(VALUE_BYTES)?;
             let local = scope.local(&self.name, element);
             self.body.eval(&scope.inside(&local)).map(missing_to_null)
         };

@@ -2,8 +2,8 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Named(&N_FIELDS, run);
+pub(crate) const FORM: Form = Form::NamedCharged(&N_FIELDS, run);
 
-fn run(args: &NamedArgs<'_>) -> Result<Value> {
-    best(args, false)
+fn run(args: &NamedArgs<'_>, budget: &Budget) -> Result<Value> {
+    best(args, budget, false)
 }

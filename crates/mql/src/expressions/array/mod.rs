@@ -1,8 +1,11 @@
 //! Arrays: picking, cutting, joining, mapping.
 
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::budget::{MEMBER_BYTES, VALUE_BYTES, owned_bytes};
+use lapsedb_value::{Budget, Members, Object, Str, Value};
 
-use super::form::{Args, Fields, Form, NamedArgs, OPTIONAL, Operator, any_nullish, is_nullish};
+use super::form::{
+    Args, Count, Fields, Form, NamedArgs, OPTIONAL, Operator, any_nullish, is_nullish,
+};
 use super::numeric::Num;
 use super::path::check_variable_name;
 use super::scope::{Names, Scope};
@@ -98,10 +101,12 @@ fn n_and_input<'a>(args: &'a NamedArgs<'_>) -> Result<(usize, &'a [Value])> {
 }
 
 /// The greatest or the least elements, as the accumulators of the same names keep them.
-fn best(args: &NamedArgs<'_>, greatest: bool) -> Result<Value> {
+fn best(args: &NamedArgs<'_>, budget: &Budget, greatest: bool) -> Result<Value> {
     let (n, elements) = n_and_input(args)?;
     let mut best = Best::new(n, greatest);
     for element in elements {
+        budget.work(best.work())?;
+        budget.charge(VALUE_BYTES + owned_bytes(element))?;
         best.add(element)?;
     }
     best.result()

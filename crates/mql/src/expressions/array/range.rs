@@ -2,9 +2,9 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Between(2, 3, run);
+pub(crate) const FORM: Form = Form::Charged(Count::Between(2, 3), run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let start = bound(&args[0], (34443, 34444), "starting")?;
     let end = bound(&args[1], (34445, 34446), "ending")?;
     let step = match args.get(2) {
@@ -21,10 +21,11 @@ fn run(args: &Args<'_>) -> Result<Value> {
     let count = (span.max(0) + step.abs() - 1) / step.abs();
     if count > RANGE_ELEMENTS_MAX {
         return Err(MqlError::new(
-            146,
+            crate::error::EXCEEDED_MEMORY_LIMIT,
             format!("$range would make {count} elements; {RANGE_ELEMENTS_MAX} are the limit"),
         ));
     }
+    budget.charge(usize::try_from(count).unwrap_or(0) * VALUE_BYTES)?;
     let numbers = (0..count).map(|at| Value::Int32((start + at * step) as i32));
     Ok(Value::Array(numbers.collect()))
 }

@@ -46,13 +46,20 @@ impl Operator for Reduce {
             );
             return Err(MqlError::new(40080, message));
         };
+        let budget = scope.budget();
+        let begun = budget.scratch();
         let mut value = self.initial.eval(scope)?;
         for element in elements {
+            budget.step()?;
+            let before = budget.scratch();
             let this = scope.local("this", element);
             let inner = scope.inside(&this);
             let so_far = inner.local("value", &value);
             let next = self.body.eval(&inner.inside(&so_far))?;
+            // Only the new value is left; the one before it is gone now.
+            let made = budget.scratch().saturating_sub(before);
             value = next;
+            budget.set_scratch(begun.saturating_add(made));
         }
         Ok(value)
     }

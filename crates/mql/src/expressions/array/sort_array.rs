@@ -1,5 +1,7 @@
 //! `$sortArray`: the elements in order, of themselves or of some of their fields.
 
+use lapsedb_value::budget::sort_by;
+
 use crate::sort::Sort;
 
 use super::*;
@@ -60,7 +62,7 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
 
 impl Operator for SortArray {
     fn eval(&self, scope: &Scope<'_>) -> Result<Value> {
-        let mut elements = match self.input.eval(scope)? {
+        let elements = match self.input.eval(scope)? {
             Value::Array(elements) => elements,
             other if is_nullish(&other) => return Ok(Value::Null),
             other => {
@@ -71,11 +73,12 @@ impl Operator for SortArray {
                 return Err(MqlError::new(2942504, message));
             }
         };
-        match &self.by {
-            By::Whole { descending: false } => elements.sort_by(compare),
-            By::Whole { descending: true } => elements.sort_by(|a, b| compare(b, a)),
-            By::Fields(sort) => sort.order_values(&mut elements),
-        }
-        Ok(Value::Array(elements))
+        let budget = scope.budget();
+        let sorted = match &self.by {
+            By::Whole { descending: false } => sort_by(elements, budget, compare)?,
+            By::Whole { descending: true } => sort_by(elements, budget, |a, b| compare(b, a))?,
+            By::Fields(sort) => sort.order_values(elements, budget)?,
+        };
+        Ok(Value::Array(sorted))
     }
 }

@@ -85,12 +85,19 @@ impl Operator for Zip {
             true => lengths.max(),
             false => lengths.min(),
         };
-        let cell = |row: usize, column: usize| {
-            let given = inputs.get(column).and_then(|input| input.get(row));
-            let value = given.or_else(|| defaults.get(column)).cloned();
-            missing_to_null(value.unwrap_or_default())
-        };
-        let row = |row| Value::Array((0..inputs.len()).map(|column| cell(row, column)).collect());
-        Ok(Value::Array((0..rows.unwrap_or(0)).map(row).collect()))
+        let budget = scope.budget();
+        let mut zipped = Vec::new();
+        for row in 0..rows.unwrap_or(0) {
+            budget.charge(VALUE_BYTES)?;
+            let mut cells = Vec::with_capacity(inputs.len());
+            for (column, input) in inputs.iter().enumerate() {
+                budget.charge(VALUE_BYTES)?;
+                let given = input.get(row).or_else(|| defaults.get(column));
+                let value = given.map(|value| budget.copy(value)).transpose()?;
+                cells.push(missing_to_null(value.unwrap_or_default()));
+            }
+            zipped.push(Value::Array(cells));
+        }
+        Ok(Value::Array(zipped))
     }
 }

@@ -47,7 +47,10 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
         (false, true) if given(1..3) => {
             refused(40525, "does not allow mixing ISO dates with natural dates")
         }
-        (true, _) | (false, true) => Ok(Expr::Named { run, args }),
+        (true, _) | (false, true) => Ok(Expr::Named {
+            run: RunNamed::Plain(run),
+            args,
+        }),
     }
 }
 

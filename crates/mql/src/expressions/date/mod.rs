@@ -3,7 +3,7 @@
 use lapsedb_value::{Object, Value};
 
 use super::Expr;
-use super::form::{Fields, Form, NamedArgs, OPTIONAL, Operator, is_nullish};
+use super::form::{Fields, Form, NamedArgs, OPTIONAL, Operator, RunNamed, is_nullish};
 use super::numeric::Num;
 use super::scope::{Names, Scope};
 use super::values::type_name;

@@ -1,9 +1,10 @@
 //! Objects: their members by name, and objects put together.
 
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::budget::{MEMBER_BYTES, VALUE_BYTES, object_bytes, owned_bytes};
+use lapsedb_value::{Budget, Members, Object, Str, Value};
 
 use super::Expr;
-use super::form::{Args, Fields, Form, Operator, is_nullish};
+use super::form::{Args, Count, Fields, Form, Operator, is_nullish};
 use super::scope::{Names, Scope};
 use super::values::type_name;
 use crate::{MqlError, Result};

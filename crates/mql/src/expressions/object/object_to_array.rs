@@ -2,9 +2,12 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Exactly(1, run);
+pub(crate) const FORM: Form = Form::Charged(Count::Exactly(1), run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+/// Bytes of the object that a member becomes, without what it owns itself.
+const PAIR_BYTES: usize = VALUE_BYTES + 2 * MEMBER_BYTES;
+
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let object = match &*args[0] {
         Value::Object(object) => object,
         other if is_nullish(other) => return Ok(Value::Null),
@@ -14,6 +17,7 @@ fn run(args: &Args<'_>) -> Result<Value> {
             return Err(MqlError::new(40390, message));
         }
     };
+    budget.charge(object_bytes(object) + object.len() * PAIR_BYTES)?;
     let pair = |(name, value): (&Str, &Value)| {
         let mut pair = Object::with_capacity(2);
         pair.push("k", Value::String(name.clone()));

@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use lapsedb_value::Value;
+use lapsedb_value::budget::{VALUE_BYTES, owned_bytes};
+use lapsedb_value::{Budget, Value};
 
 use super::Expr;
-use super::form::{Args, Form, any_nullish, arguments, is_nullish};
+use super::form::{Args, Count, Form, Run, any_nullish, arguments, is_nullish};
 use super::scope::Names;
 use super::values::{compare, is_true, type_name};
 use crate::{MqlError, Result};
@@ -50,6 +51,15 @@ fn set_of(elements: &[Value]) -> BTreeSet<Ordered<'_>> {
         set.insert(Ordered(element));
     }
     set
+}
+
+/// Bytes that a member of a set takes, with its place in the set.
+const NODE_BYTES: usize = 2 * VALUE_BYTES;
+
+/// The same for operators that make a set of each of any number of arguments.
+fn counted_set<'a>(elements: &'a [Value], budget: &Budget) -> Result<BTreeSet<Ordered<'a>>> {
+    budget.charge(elements.len() * NODE_BYTES)?;
+    Ok(set_of(elements))
 }
 
 fn to_array(set: BTreeSet<Ordered<'_>>) -> Value {

@@ -7,7 +7,10 @@ pub(crate) const FORM: Form = Form::Custom(parse);
 fn parse(_: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
     let args = arguments(spec, names)?;
     match args.len() >= 2 {
-        true => Ok(Expr::Call { run, args }),
+        true => Ok(Expr::Call {
+            run: Run::Charged(run),
+            args,
+        }),
         false => Err(MqlError::new(
             17045,
             format!(
@@ -18,7 +21,7 @@ fn parse(_: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
     }
 }
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let mut first: Option<BTreeSet<Ordered<'_>>> = None;
     for (index, value) in args.iter().enumerate() {
         let Some(elements) = value.as_array() else {
@@ -28,7 +31,7 @@ fn run(args: &Args<'_>) -> Result<Value> {
             );
             return Err(MqlError::new(17044, message));
         };
-        let set = set_of(elements);
+        let set = counted_set(elements, budget)?;
         match &first {
             None => first = Some(set),
             Some(first) if *first != set => return Ok(Value::Bool(false)),

@@ -4,14 +4,14 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Any(run);
+pub(crate) const FORM: Form = Form::Charged(Count::Any, run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let mut common: Option<BTreeSet<Ordered<'_>>> = None;
     for value in args {
         match &**value {
             Value::Array(elements) => {
-                let set = set_of(elements);
+                let set = counted_set(elements, budget)?;
                 common = Some(match common {
                     None => set,
                     Some(common) if common.len() > set.len() => both(&set, &common),

@@ -2,13 +2,21 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Any(run);
+pub(crate) const FORM: Form = Form::Charged(Count::Any, run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let mut union = BTreeSet::new();
     for value in args {
         match &**value {
-            Value::Array(elements) => union.extend(elements.iter().map(Ordered)),
+            Value::Array(elements) => {
+                for element in elements {
+                    budget.step()?;
+                    if !union.contains(&Ordered(element)) {
+                        budget.charge(NODE_BYTES + owned_bytes(element))?;
+                        union.insert(Ordered(element));
+                    }
+                }
+            }
             other if is_nullish(other) => return Ok(Value::Null),
             other => {
                 return Err(MqlError::new(

@@ -2,13 +2,16 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Any(run);
+pub(crate) const FORM: Form = Form::Charged(Count::Any, run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     let mut all = String::new();
     for value in args {
         match &**value {
-            Value::String(text) => all.push_str(text),
+            Value::String(text) => {
+                budget.charge(text.len())?;
+                all.push_str(text);
+            }
             other if is_nullish(other) => return Ok(Value::Null),
             other => {
                 let found = type_name(other);

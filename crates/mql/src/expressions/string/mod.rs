@@ -1,10 +1,13 @@
 //! Texts: joining, cutting, searching, replacing.
 
-use lapsedb_value::{Object, Value};
+use lapsedb_value::budget::{MEMBER_BYTES, VALUE_BYTES, text_bytes};
+use lapsedb_value::{Budget, Object, Value};
 
 use super::Expr;
 use super::array::read_bound;
-use super::form::{Args, Fields, Form, NamedArgs, OPTIONAL, Operator, any_nullish, is_nullish};
+use super::form::{
+    Args, Count, Fields, Form, NamedArgs, OPTIONAL, Operator, any_nullish, is_nullish,
+};
 use super::numeric::Num;
 use super::scope::{Names, Scope};
 use super::types::text::loose_text;

@@ -11,7 +11,7 @@ const FIELDS: Fields = Fields {
 };
 
 /// What to do with the text and the expression.
-pub(super) type Search = fn(&Regex, &str) -> Value;
+pub(super) type Search = fn(&Regex, &str, &Budget) -> Result<Value>;
 
 /// A search for an expression that is compiled at once if it is constant.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) fn parse(
         None => Some(Value::undefined()),
     };
     let compiled = match (regex.constant(), flags) {
-        (Some(regex), Some(flags)) => compile(operator, regex, flags)?,
+        (Some(regex), Some(flags)) => compile(operator, regex, flags, &names.budget())?,
         _ => None,
     };
     Ok(Expr::lazy(Pattern {
@@ -58,6 +58,7 @@ pub(super) fn parse(
 
 impl Operator for Pattern {
     fn eval(&self, scope: &Scope<'_>) -> Result<Value> {
+        let budget = scope.budget();
         let input = self.input.get(scope)?;
         let text = match &*input {
             Value::String(text) => Some(text.as_str()),
@@ -67,7 +68,8 @@ impl Operator for Pattern {
                 return Err(MqlError::new(51104, message));
             }
         };
-        // A wrong expression is told also where there is no text.
+        // A wrong expression is told also where there is no text. One that comes from a document is gone with it.
+        let kept = budget.kept();
         let made = match &self.compiled {
             Some(_) => None,
             None => {
@@ -75,18 +77,24 @@ impl Operator for Pattern {
                     Some(options) => options.eval(scope)?,
                     None => Value::Undefined,
                 };
-                compile(self.operator, &*self.regex.get(scope)?, &options)?
+                compile(self.operator, &*self.regex.get(scope)?, &options, budget)?
             }
         };
+        budget.set_kept(kept);
         match self.compiled.as_ref().or(made.as_ref()).zip(text) {
-            Some((regex, text)) => Ok((self.search)(regex, text)),
+            Some((regex, text)) => (self.search)(regex, text, budget),
             None => Ok(self.absent.clone()),
         }
     }
 }
 
 /// The compiled expression; nothing if it is null or missing.
-fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Regex>> {
+fn compile(
+    operator: &str,
+    regex: &Value,
+    options: &Value,
+    budget: &Budget,
+) -> Result<Option<Regex>> {
     let refused = |code, what: String| Err(MqlError::new(code, format!("{operator}{what}")));
     let (pattern, own) = match regex {
         Value::String(pattern) => (pattern.as_str(), ""),
@@ -127,8 +135,9 @@ fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Rege
     if is_nullish(regex) {
         return Ok(None);
     }
-    match Regex::new(pattern, if own.is_empty() { given } else { own }) {
+    match Regex::new(pattern, if own.is_empty() { given } else { own }, budget) {
         Ok(regex) => Ok(Some(regex)),
+        Err(error) if error.code != 51091 => Err(error),
         Err(error) => Err(MqlError::new(
             51111,
             format!("Invalid Regex in {operator}: {}", error.message),
@@ -136,13 +145,28 @@ fn compile(operator: &str, regex: &Value, options: &Value) -> Result<Option<Rege
     }
 }
 
+/// Bytes of a match as it is shown, without what its texts take.
+const MATCH_BYTES: usize = VALUE_BYTES + 3 * MEMBER_BYTES;
+
 /// What a match looks like: its text, its place in code points, and its groups.
-pub(super) fn describe(text: &str, found: &Found) -> Value {
+///
+/// The place is counted from one that is known: that of a byte before the match.
+pub(super) fn describe(
+    text: &str,
+    found: &Found,
+    (byte, sign): (usize, usize),
+    budget: &Budget,
+) -> Result<(usize, Value)> {
+    let groups = found.groups.iter().flatten().map(ExactSizeIterator::len);
+    let texts = found.range.len() + groups.sum::<usize>();
+    budget.charge(MATCH_BYTES + VALUE_BYTES * found.groups.len() + texts)?;
+    budget.work(found.range.start.saturating_sub(byte))?;
     let part = |range: &std::ops::Range<usize>| text.get(range.clone()).unwrap_or_default();
     let mut shown = Object::with_capacity(3);
     shown.push("match", part(&found.range));
-    let before = part(&(0..found.range.start));
-    shown.push("idx", before.chars().count() as i32);
+    let before = part(&(byte..found.range.start));
+    let place = sign + before.chars().count();
+    shown.push("idx", place as i32);
     let group = |group: &Option<std::ops::Range<usize>>| match group {
         Some(range) => Value::from(part(range)),
         None => Value::Null,
@@ -151,5 +175,5 @@ pub(super) fn describe(text: &str, found: &Found) -> Value {
         "captures",
         Value::Array(found.groups.iter().map(group).collect()),
     );
-    Value::Object(shown)
+    Ok((place, Value::Object(shown)))
 }

@@ -10,9 +10,9 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
     pattern::parse(operator, spec, names, search, Value::Null)
 }
 
-fn search(regex: &Regex, text: &str) -> Value {
-    match regex.find_at(text, 0) {
-        Some(found) => pattern::describe(text, &found),
-        None => Value::Null,
+fn search(regex: &Regex, text: &str, budget: &Budget) -> Result<Value> {
+    match regex.find_at(text, 0, budget)? {
+        Some(found) => Ok(pattern::describe(text, &found, (0, 0), budget)?.1),
+        None => Ok(Value::Null),
     }
 }

@@ -11,10 +11,10 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
 }
 
 /// An empty match moves the search on by one sign; behind the last one nothing is looked for.
-fn search(regex: &Regex, text: &str) -> Value {
-    let (mut all, mut at) = (Vec::new(), 0);
+fn search(regex: &Regex, text: &str, budget: &Budget) -> Result<Value> {
+    let (mut all, mut at, mut known) = (Vec::new(), 0, (0, 0));
     while at < text.len() || (text.is_empty() && all.is_empty()) {
-        let Some(found) = regex.find_at(text, at) else {
+        let Some(found) = regex.find_at(text, at, budget)? else {
             break;
         };
         if found.range.start >= text.len() && !text.is_empty() {
@@ -29,7 +29,9 @@ fn search(regex: &Regex, text: &str) -> Value {
             }
             false => found.range.end,
         };
-        all.push(pattern::describe(text, &found));
+        let (place, shown) = pattern::describe(text, &found, known, budget)?;
+        known = (found.range.start, place);
+        all.push(shown);
     }
-    Value::Array(all)
+    Ok(Value::Array(all))
 }

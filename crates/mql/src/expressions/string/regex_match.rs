@@ -10,6 +10,6 @@ fn parse(operator: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
     pattern::parse(operator, spec, names, search, Value::Bool(false))
 }
 
-fn search(regex: &Regex, text: &str) -> Value {
-    Value::Bool(regex.is_match(text))
+fn search(regex: &Regex, text: &str, budget: &Budget) -> Result<Value> {
+    Ok(Value::Bool(regex.is_match(text, budget)?))
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Named(&FIELDS, run);
+pub(crate) const FORM: Form = Form::NamedCharged(&FIELDS, run);
 
 pub(super) const FIELDS: Fields = Fields {
     names: &[("input", 51749), ("find", 51748), ("replacement", 51747)],
@@ -10,10 +10,11 @@ pub(super) const FIELDS: Fields = Fields {
     unknown: 51750,
 };
 
-fn run(args: &NamedArgs<'_>) -> Result<Value> {
+fn run(args: &NamedArgs<'_>, budget: &Budget) -> Result<Value> {
     let Some([input, find, replacement]) = texts("$replaceOne", args)? else {
         return Ok(Value::Null);
     };
+    budget.charge(input.len() + replacement.len())?;
     Ok(Value::from(input.replacen(find, replacement, 1)))
 }
 

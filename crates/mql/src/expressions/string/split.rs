@@ -2,9 +2,9 @@
 
 use super::*;
 
-pub(crate) const FORM: Form = Form::Exactly(2, run);
+pub(crate) const FORM: Form = Form::Charged(Count::Exactly(2), run);
 
-fn run(args: &Args<'_>) -> Result<Value> {
+fn run(args: &Args<'_>, budget: &Budget) -> Result<Value> {
     if any_nullish(args) {
         return Ok(Value::Null);
     }
@@ -24,7 +24,10 @@ fn run(args: &Args<'_>) -> Result<Value> {
             "$split requires a non-empty separator",
         ));
     }
-    Ok(Value::Array(
-        input.split(separator).map(Value::from).collect(),
-    ))
+    let mut parts = Vec::new();
+    for part in input.split(separator) {
+        budget.charge(VALUE_BYTES + text_bytes(part.len()))?;
+        parts.push(Value::from(part));
+    }
+    Ok(Value::Array(parts))
 }

@@ -1,5 +1,7 @@
 //! `$trim`: a text without white space, or other signs, at both ends.
 
+use std::collections::HashSet;
+
 use super::*;
 
 pub(crate) const FORM: Form = Form::Named(&FIELDS, run);
@@ -46,8 +48,10 @@ pub(super) fn trim(operator: &str, args: &NamedArgs<'_>, left: bool, right: bool
             return Err(MqlError::new(50700, message));
         }
     };
-    let goes = |sign: char| match chars {
-        Some(chars) => chars.contains(sign),
+    // Each sign of the text is looked up, however many there are to be removed.
+    let chars: Option<HashSet<char>> = chars.map(|chars| chars.chars().collect());
+    let goes = |sign: char| match &chars {
+        Some(chars) => chars.contains(&sign),
         None => is_blank(sign),
     };
     let mut text = input.as_str();

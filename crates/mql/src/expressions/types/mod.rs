@@ -4,7 +4,7 @@ use lapsedb_value::decimal128::Decimal128;
 use lapsedb_value::{Value, bson};
 
 use super::Expr;
-use super::form::{Args, Fields, Form, OPTIONAL, Operator, arguments, is_nullish};
+use super::form::{Args, Fields, Form, OPTIONAL, Operator, Run, arguments, is_nullish};
 use super::numeric::{Num, decimal, is_numeric};
 use super::scope::{Names, Scope};
 use super::values::{is_true, type_name};
@@ -33,7 +33,10 @@ fn short(
 ) -> Result<Expr> {
     let args = arguments(spec, names)?;
     match args.len() {
-        1 => Ok(Expr::Call { run, args }),
+        1 => Ok(Expr::Call {
+            run: Run::Plain(run),
+            args,
+        }),
         count => Err(MqlError::new(
             50723,
             format!("{operator} requires a single argument, got {count}"),

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use lapsedb_value::Value;
 use lapsedb_value::order::compare_bson;
+use lapsedb_value::{Budget, Value};
 
 use super::compare::fold;
 use super::regex::RegexTest;
 use crate::collation::Collation;
+use crate::filter::node::Run;
 use crate::filter::parse::is_operator_document;
 use crate::{MqlError, Result};
 
@@ -20,7 +21,11 @@ pub(crate) struct InList {
 }
 
 impl InList {
-    pub(crate) fn parse(argument: &Value, collation: Option<&Arc<Collation>>) -> Result<InList> {
+    pub(crate) fn parse(
+        argument: &Value,
+        collation: Option<&Arc<Collation>>,
+        budget: &Budget,
+    ) -> Result<InList> {
         let elements = argument
             .as_array()
             .ok_or_else(|| MqlError::bad_value("$in needs an array"))?;
@@ -31,7 +36,7 @@ impl InList {
                     return Err(MqlError::bad_value("cannot nest $ under $in"));
                 }
                 Value::Regex { pattern, options } => {
-                    patterns.push(RegexTest::parse(pattern, options)?);
+                    patterns.push(RegexTest::parse(pattern, options, budget)?);
                 }
                 plain => values.push(fold(plain, collation)),
             }
@@ -45,12 +50,16 @@ impl InList {
         })
     }
 
-    pub(crate) fn matches(&self, value: &Value) -> bool {
+    pub(crate) fn matches(&self, value: &Value, run: &mut Run<'_>) -> bool {
         let found = match &self.collation {
             Some(collation) if Collation::matters(value) => self.contains(&collation.fold(value)),
             Some(_) | None => self.contains(value),
         };
-        found || self.patterns.iter().any(|pattern| pattern.matches(value))
+        found
+            || self
+                .patterns
+                .iter()
+                .any(|pattern| pattern.matches(value, run))
     }
 
     fn contains(&self, value: &Value) -> bool {

@@ -55,8 +55,8 @@ impl Test {
     pub(crate) fn matches(&self, value: &Value, run: &mut Run<'_>) -> bool {
         match self {
             Test::Compare(test) => test.matches(value),
-            Test::In(test) => test.matches(value),
-            Test::Regex(test) => test.matches(value),
+            Test::In(test) => test.matches(value, run),
+            Test::Regex(test) => test.matches(value, run),
             Test::Modulo(test) => test.matches(value),
             Test::Exists => !value.is_undefined(),
             Test::Type(test) => test.matches(value),

@@ -1,7 +1,8 @@
 //! `$regex` and `$options`: text that contains a pattern.
 
-use lapsedb_value::{Str, Value};
+use lapsedb_value::{Budget, Str, Value};
 
+use crate::filter::node::Run;
 use crate::pattern::Pattern;
 use crate::{MqlError, Result};
 
@@ -14,11 +15,11 @@ pub(crate) struct RegexTest {
 }
 
 impl RegexTest {
-    pub(crate) fn parse(source: &str, options: &str) -> Result<RegexTest> {
+    pub(crate) fn parse(source: &str, options: &str, budget: &Budget) -> Result<RegexTest> {
         Ok(RegexTest {
             source: Str::new(source),
             options: Str::new(options),
-            pattern: Pattern::new(source, options)?,
+            pattern: Pattern::new(source, options, budget)?,
         })
     }
 
@@ -26,6 +27,7 @@ impl RegexTest {
     pub(crate) fn parse_members(
         regex: Option<&Value>,
         options: Option<&Value>,
+        budget: &Budget,
     ) -> Result<RegexTest> {
         let options = match options {
             None => None,
@@ -33,7 +35,9 @@ impl RegexTest {
             Some(_) => return Err(MqlError::bad_value("$options has to be a string")),
         };
         match regex {
-            Some(Value::String(source)) => RegexTest::parse(source, options.unwrap_or_default()),
+            Some(Value::String(source)) => {
+                RegexTest::parse(source, options.unwrap_or_default(), budget)
+            }
             Some(Value::Regex {
                 pattern,
                 options: own,
@@ -42,8 +46,8 @@ impl RegexTest {
                     51075,
                     "options set in both $regex and $options",
                 )),
-                Some(options) => RegexTest::parse(pattern, options),
-                None => RegexTest::parse(pattern, own),
+                Some(options) => RegexTest::parse(pattern, options, budget),
+                None => RegexTest::parse(pattern, own, budget),
             },
             Some(_) => Err(MqlError::bad_value("$regex has to be a string")),
             None => Err(MqlError::bad_value("$options needs a $regex")),
@@ -51,9 +55,12 @@ impl RegexTest {
     }
 
     /// Text that contains the pattern, or the same pattern as a value.
-    pub(crate) fn matches(&self, value: &Value) -> bool {
+    pub(crate) fn matches(&self, value: &Value, run: &mut Run<'_>) -> bool {
         match value {
-            Value::String(text) | Value::Symbol(text) => self.pattern.is_match(text),
+            Value::String(text) | Value::Symbol(text) => {
+                let found = self.pattern.is_match(text, run.env.budget());
+                run.answer(found)
+            }
             Value::Regex { pattern, options } => {
                 **pattern == self.source && **options == self.options
             }

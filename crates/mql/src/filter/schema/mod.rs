@@ -4,7 +4,7 @@ mod parse;
 
 use lapsedb_value::bson::kind;
 use lapsedb_value::order::{compare_numbers, equal_bson};
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::{Budget, Object, Str, Value};
 
 use super::operators::type_is::TypeIs;
 use crate::Result;
@@ -144,7 +144,7 @@ impl Schema {
             && self
                 .pattern
                 .as_ref()
-                .is_none_or(|pattern| pattern.is_match(text))
+                .is_none_or(|pattern| holds(pattern, text))
     }
 
     fn accepts_array(&self, value: &Value) -> bool {
@@ -208,7 +208,7 @@ impl Schema {
             return false;
         }
         for (pattern, schema) in &self.pattern_properties {
-            if pattern.is_match(name) {
+            if holds(pattern, name) {
                 known = true;
                 if !schema.accepts(member) {
                     return false;
@@ -241,4 +241,9 @@ fn is_multiple(value: &Value, of: &Value) -> bool {
 fn equal_objects(a: &Object, b: &Object) -> bool {
     let pairs = || a.iter().zip(b.iter());
     a.len() == b.len() && pairs().all(|((name, a), (other, b))| name == other && equal_bson(a, b))
+}
+
+/// Whether a text fulfils a pattern; one that is too long for it does not. Schemas speak of one document, which is small.
+fn holds(pattern: &Pattern, text: &str) -> bool {
+    pattern.is_match(text, &Budget::default()).unwrap_or(false)
 }

@@ -1,7 +1,7 @@
 //! Documents to schemas.
 
 use lapsedb_value::bson::type_name;
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::{Budget, Object, Str, Value};
 
 use super::{Additional, Dependency, Items, Limit, Schema};
 use crate::filter::operators::integer::non_negative;
@@ -55,7 +55,9 @@ fn keyword_of(
         "exclusiveMinimum" => exclusive(keyword, value, all, "minimum")?,
         "exclusiveMaximum" => exclusive(keyword, value, all, "maximum")?,
         "multipleOf" => schema.multiple_of = Some(multiple(keyword, value)?),
-        "pattern" => schema.pattern = Some(Pattern::new(text(keyword, value)?, "")?),
+        "pattern" => {
+            schema.pattern = Some(Pattern::new(text(keyword, value)?, "", &Budget::default())?)
+        }
         "minLength" => schema.min_length = Some(count(keyword, value)?),
         "maxLength" => schema.max_length = Some(count(keyword, value)?),
         "minItems" => schema.min_items = Some(count(keyword, value)?),
@@ -84,7 +86,7 @@ fn nested(schema: &mut Schema, keyword: &str, value: &Value, depth: usize) -> Re
         }
         "patternProperties" => {
             for (name, inner) in object(keyword, value)? {
-                let pattern = Pattern::new(name, "")?;
+                let pattern = Pattern::new(name, "", &Budget::default())?;
                 schema
                     .pattern_properties
                     .push((pattern, sub(keyword, inner, depth)?));

@@ -31,7 +31,7 @@ impl Function for Gathered {
                 && window == last
                 && let Some(value) = values.last()
             {
-                values.push(value.clone());
+                values.push(part.counted(value.clone())?);
                 continue;
             }
             let goes_on = window.start == last.start && window.end >= last.end;
@@ -46,7 +46,9 @@ impl Function for Gathered {
                 let scope = Scope::new(document, part.env);
                 self.gather.add(current.as_mut(), &scope)?;
             }
-            values.push(current.result()?);
+            part.env.budget().set_scratch(0);
+            part.env.budget().charge(2 * current.bytes())?;
+            values.push(part.counted(current.result()?)?);
             accumulator = Some(current);
             last = window;
         }

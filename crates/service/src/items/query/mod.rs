@@ -163,10 +163,11 @@ pub async fn query_within(
     let lens = scope.view.lens(&scope.collection);
     let expiry = |item: &Value| crate::ttl::expiry_of(&scope.collection, &lens, item);
     let late = || started.elapsed() >= time_max;
+    let budget = ctx.service().query_budget(time_max);
     let run = Run {
         scope: &scope,
         bound: &bound,
-        env: Env::new(now_ms).with_expiry(&expiry).with_interrupt(&late),
+        env: Env::new(now_ms).with_expiry(&expiry).within(&budget),
         late: &late,
         tuning,
     };

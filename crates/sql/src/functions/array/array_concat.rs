@@ -2,12 +2,18 @@
 
 use lapsedb_value::Value;
 
+use crate::error::SqlError;
+use crate::eval::{Ctx, weight};
 use crate::functions::args::{self, Args};
 
-pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
+pub(crate) fn call(ctx: &Ctx<'_>, args: &Args<'_>) -> Result<Option<Value>, SqlError> {
     let mut all = Vec::new();
     for at in 0..args.len() {
-        all.extend_from_slice(args::array(args, at)?);
+        let Some(elements) = args::array(args, at) else {
+            return Ok(None);
+        };
+        ctx.charge(weight(args::any(args, at)))?;
+        all.extend_from_slice(elements);
     }
-    Some(Value::Array(all))
+    Ok(Some(Value::Array(all)))
 }

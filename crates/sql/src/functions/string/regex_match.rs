@@ -7,11 +7,14 @@ use crate::eval::{Ctx, Dialect};
 use crate::functions::args::{self, Args};
 
 pub(crate) fn call(ctx: &Ctx<'_>, args: &Args<'_>) -> Result<Option<Value>, SqlError> {
-    Ok(run(ctx, args))
-}
-
-fn run(ctx: &Ctx<'_>, args: &Args<'_>) -> Option<Value> {
-    let (text, pattern) = (args::text(args, 0)?, args::text(args, 1)?);
-    let regex = ctx.regex(pattern, Dialect::Regex(args::text_or(args, 2, "")?))?;
-    Some(Value::Bool(regex.is_match(text)))
+    let (Some(text), Some(pattern)) = (args::text(args, 0), args::text(args, 1)) else {
+        return Ok(None);
+    };
+    let Some(flags) = args::text_or(args, 2, "") else {
+        return Ok(None);
+    };
+    let Some(regex) = ctx.search(pattern, Dialect::Regex(flags), text)? else {
+        return Ok(None);
+    };
+    Ok(Some(Value::Bool(regex.is_match(text))))
 }
