@@ -124,6 +124,7 @@ impl Call<'_> {
         let runs_out = self.door.fail_points.times_out();
         let halted = self.connection.line.halted();
         let work = work.within(self.generic.max_time);
+        let work = work.while_connected(self.connection.gone.clone());
         work.running_out(runs_out).until(halted)
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, BytesMut};
 use lapsedb_service::Clock;
-use lapsedb_service::documents::Fault;
+use lapsedb_service::documents::{Fault, Gone};
 use lapsedb_service::operations::Line;
 use lapsedb_service::remote::Pace;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -59,6 +59,8 @@ pub(crate) struct Connection {
     pub(crate) closing: bool,
     /// Where others see what it does.
     pub(crate) line: Arc<Line>,
+    /// Says whether the client has gone.
+    pub(crate) gone: Option<Gone>,
 }
 
 /// A connection that is counted and listed, until this is dropped, however the connection ends.
@@ -170,15 +172,17 @@ impl Door {
         peer: Peer,
         stop: impl Future<Output = ()>,
     ) {
-        self.serve_observed(stream, peer, stop, |_| ()).await;
+        self.serve_observed(stream, peer, stop, None, |_| ()).await;
     }
 
-    /// The same; after every message `observe` hears whether its client has logged in, or need not.
+    /// The same; a command whose client has gone, as `gone` says, ends where it looks for its time limit, and after every
+    /// message `observe` hears whether its client has logged in, or need not.
     pub async fn serve_observed(
         self: &Arc<Self>,
         mut stream: impl AsyncRead + AsyncWrite + Unpin,
         peer: Peer,
         stop: impl Future<Output = ()>,
+        gone: Option<Gone>,
         observe: impl Fn(bool),
     ) {
         let number = self.connections.made.fetch_add(1, Ordering::Relaxed) + 1;
@@ -192,6 +196,7 @@ impl Door {
             app_name: None,
             closing: false,
             line: operations.open(number, peer.client.to_string()),
+            gone,
         };
         let _open = Open::new(self, &connection.line);
         let mut stop = std::pin::pin!(stop);

@@ -60,6 +60,7 @@ impl Bench {
             app_name: None,
             closing: false,
             line: operations.open(1, peer.client.to_string()),
+            gone: None,
         }
     }
 

@@ -355,7 +355,10 @@ const STAGES: &[(&str, &str)] = &[
         r#"{"$setWindowFields":{"sortBy":{"n":1},"output":{"a":{"$push":"$text","window":{"documents":["unbounded","current"]}}}}}"#,
     ),
     ("$sort", r#"{"$sort":{"n":1}}"#),
-    ("$sortByCount", r#"{"$sortByCount":{"$concat":["$text",{"$toString":"$n"}]}}"#),
+    (
+        "$sortByCount",
+        r#"{"$sortByCount":{"$concat":["$text",{"$toString":"$n"}]}}"#,
+    ),
     ("$unionWith", r#"{"$unionWith":"c"}"#),
     ("$unwind", r#"{"$unwind":"$list"}"#),
 ];

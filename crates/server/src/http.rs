@@ -9,7 +9,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use lapsedb_door_cosmos::Scheme;
+use lapsedb_service::documents::Gone;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::boot::App;
@@ -65,6 +67,13 @@ impl Http {
 
 impl Handler for Http {
     const ONLY_TLS: &'static [u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 27\r\n\r\nThis port speaks only TLS.\n";
+
+    type Socket = TcpStream;
+
+    /// HTTP itself waits for the client's bytes while it answers, so nobody else may look at them.
+    fn watch(stream: TcpStream) -> (TcpStream, Option<Gone>) {
+        (stream, None)
+    }
 
     async fn serve(
         &self,

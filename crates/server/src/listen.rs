@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lapsedb_service::documents::Gone;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -55,6 +56,12 @@ pub trait Handler: Send + Sync + 'static {
     /// What a client hears that speaks plainly where only TLS is spoken.
     const ONLY_TLS: &'static [u8];
 
+    /// What a connection is read from and written to.
+    type Socket: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// Takes a connection over, with what says whether its client has gone, if that is to be asked.
+    fn watch(stream: TcpStream) -> (Self::Socket, Option<Gone>);
+
     /// Serves a connection to its end.
     fn serve(
         &self,
@@ -73,6 +80,8 @@ pub struct Connection {
     pub server: SocketAddr,
     /// Whether nobody can listen in.
     pub tls: bool,
+    /// Says whether the client has gone.
+    pub gone: Option<Gone>,
     /// Turns true when no new requests are taken.
     pub stop: watch::Receiver<bool>,
 }
@@ -182,27 +191,33 @@ async fn serve<H: Handler>(stream: TcpStream, client: SocketAddr, slot: Slot, po
         () = slot.evicted() => None,
         () = stopped(&mut stop) => None,
     };
-    let connection = |tls| Connection {
+    let Some((stream, gone)) = opened else {
+        return;
+    };
+    let connection = Connection {
         slot: Arc::new(slot),
         client,
         server,
-        tls,
+        tls: matches!(stream, Opened::Tls(_)),
+        gone,
         stop,
     };
-    match opened {
-        Some(Opened::Plain(stream)) => port.handler.serve(stream, connection(false)).await,
-        Some(Opened::Tls(stream)) => port.handler.serve(*stream, connection(true)).await,
-        None => {}
+    match stream {
+        Opened::Plain(stream) => port.handler.serve(stream, connection).await,
+        Opened::Tls(stream) => port.handler.serve(*stream, connection).await,
     }
 }
 
-enum Opened {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+enum Opened<S> {
+    Plain(S),
+    Tls(Box<TlsStream<S>>),
 }
 
 /// Looks at the first byte and shakes hands if it is TLS; nothing if the client may not go on.
-async fn open<H: Handler>(mut stream: TcpStream, speech: &Speech) -> Option<Opened> {
+async fn open<H: Handler>(
+    mut stream: TcpStream,
+    speech: &Speech,
+) -> Option<(Opened<H::Socket>, Option<Gone>)> {
     let mut first = [0];
     let wants_tls = match stream.peek(&mut first).await {
         Ok(1) => first == [TLS_HANDSHAKE],
@@ -210,15 +225,19 @@ async fn open<H: Handler>(mut stream: TcpStream, speech: &Speech) -> Option<Open
     };
     match (&speech.tls, speech.protocol) {
         (Some(tls), Protocol::Https | Protocol::Both) if wants_tls => {
+            let (stream, gone) = H::watch(stream);
             match tls.accept(stream).await {
-                Ok(stream) => Some(Opened::Tls(Box::new(stream))),
+                Ok(stream) => Some((Opened::Tls(Box::new(stream)), gone)),
                 Err(error) => {
                     tracing::debug!(%error, "a TLS handshake failed");
                     None
                 }
             }
         }
-        (_, Protocol::Http | Protocol::Both) if !wants_tls => Some(Opened::Plain(stream)),
+        (_, Protocol::Http | Protocol::Both) if !wants_tls => {
+            let (stream, gone) = H::watch(stream);
+            Some((Opened::Plain(stream), gone))
+        }
         _ if wants_tls => None,
         _ => {
             // The request is read to its end, or closing would cut off the answer on its way.

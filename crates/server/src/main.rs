@@ -17,6 +17,7 @@ mod reply;
 mod route;
 mod shutdown;
 mod slots;
+mod socket;
 mod telemetry;
 mod tls;
 mod verify;

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use lapsedb_door_mongo::{Door, Peer};
+use lapsedb_service::documents::Gone;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 
 use crate::listen::{Connection, Handler, stopped};
+use crate::socket::Socket;
 
 /// Answers messages of MongoDB's drivers.
 pub struct Mongo {
@@ -23,6 +26,15 @@ impl Handler for Mongo {
     // A driver that hears anything else than a message closes; there is none that would say why.
     const ONLY_TLS: &'static [u8] = b"";
 
+    type Socket = Socket;
+
+    /// A command that takes long ends with its client.
+    fn watch(stream: TcpStream) -> (Socket, Option<Gone>) {
+        let socket = Socket::new(stream);
+        let gone: Gone = Arc::new(socket.gone());
+        (socket, Some(gone))
+    }
+
     async fn serve(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -33,6 +45,7 @@ impl Handler for Mongo {
             client,
             server,
             tls,
+            gone,
             mut stop,
         } = connection;
         let peer = Peer {
@@ -48,7 +61,7 @@ impl Handler for Mongo {
             }
         };
         self.door
-            .serve_observed(stream, peer, ended, |logged_in| {
+            .serve_observed(stream, peer, ended, gone, |logged_in| {
                 slot.heard();
                 slot.know(logged_in);
             })

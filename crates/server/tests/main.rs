@@ -17,6 +17,7 @@ mod init_makes_what_is_missing;
 mod kill_loses_no_change;
 mod kill_loses_nothing_acknowledged;
 mod kill_while_purging_counts_nothing_twice;
+mod long_evaluation_harms_nobody;
 mod one_port_speaks_tls_and_plain;
 mod ready_means_that_requests_succeed;
 mod signals_end_the_server_well;

@@ -13,6 +13,7 @@ pub mod databases;
 pub mod documents;
 pub mod error;
 pub mod feed;
+mod give_way;
 pub mod items;
 pub mod limits;
 pub mod logins;

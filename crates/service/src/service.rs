@@ -13,6 +13,7 @@ use lapsedb_value::budget::Stop;
 use crate::counts::Counts;
 use crate::documents::{State, partial_filters};
 use crate::error::{Error, Kind, Result};
+use crate::give_way::give_way;
 use crate::maintain::Maintenance;
 use crate::throughput::Throughputs;
 
@@ -138,13 +139,16 @@ impl Service {
             .map_or(time_max, |limit| limit.min(time_max));
         let end = Clock::monotonic() + time_max;
         let stopping = self.stopping();
+        let budget = Arc::new(budget);
+        let request = Arc::as_ptr(&budget).addr();
         budget.set_probe(Arc::new(move || {
+            give_way(request);
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
             }
             (Clock::monotonic() >= end).then_some(Stop::Time)
         }));
-        Arc::new(budget)
+        budget
     }
 
     /// Whether the server stops.

@@ -22,7 +22,12 @@ impl MongoClient {
     /// Opens a connection to `host:port`.
     #[must_use]
     pub fn new(address: &str) -> MongoClient {
-        let stream = TcpStream::connect(address).expect("the Mongo door listens");
+        MongoClient::over(TcpStream::connect(address).expect("the Mongo door listens"))
+    }
+
+    /// Uses a connection that is open.
+    #[must_use]
+    pub fn over(stream: TcpStream) -> MongoClient {
         let limit = Some(Duration::from_secs(REPLY_SECONDS_MAX));
         stream.set_read_timeout(limit).expect("a time limit");
         MongoClient { stream, number: 0 }

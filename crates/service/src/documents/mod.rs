@@ -83,7 +83,7 @@ pub use stats::collection_stats;
 pub use update::{Change, update};
 pub use validate::{Validated, validate};
 pub use views::{change_view, is_view};
-pub use work::Work;
+pub use work::{Gone, Work};
 pub use writing::{WriteFault, Wrote};
 
 pub(crate) use aggregate::{Recipe, is_enough, running};

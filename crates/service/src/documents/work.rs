@@ -17,6 +17,7 @@ use crate::documents::make::{make, make_in};
 use crate::documents::namespace::Namespace;
 use crate::documents::writing::Wrote;
 use crate::error::Kind;
+use crate::give_way::give_way;
 use crate::sessions::{Kept, Retry, Session, SessionId, Transaction};
 
 /// Where a command stands in its session.
@@ -47,8 +48,12 @@ pub struct Work {
     kept: Option<Kept>,
     session: Option<SessionId>,
     halt: Option<Arc<AtomicBool>>,
+    gone: Option<Gone>,
     budget: Arc<Budget>,
 }
+
+/// Says whether the client has gone, so that nobody waits for the answer.
+pub type Gone = Arc<dyn Fn() -> bool + Send + Sync>;
 
 impl Work {
     /// A command outside of any session, with the time that any request may take.
@@ -67,7 +72,15 @@ impl Work {
             kept: None,
             session: None,
             halt: None,
+            gone: None,
         }
+    }
+
+    /// The same, to be ended when its client has gone.
+    #[must_use]
+    pub fn while_connected(mut self, gone: Option<Gone>) -> Work {
+        self.gone = gone;
+        self
     }
 
     /// The same, held to no validator if that is wanted.
@@ -138,11 +151,16 @@ impl Work {
     /// From now on what was begun by another command, such as a cursor, ends with this one.
     pub(crate) fn limit_budget(&self, budget: &Budget) {
         let (end, runs_out) = (self.latest_end(), self.deadline.is_some() && self.runs_out);
-        let halt = self.halt.clone();
+        let (halt, gone) = (self.halt.clone(), self.gone.clone());
         let stopping = self.ctx.service().stopping();
+        let request = std::ptr::from_ref(budget).addr();
         budget.set_probe(Arc::new(move || {
+            give_way(request);
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
+            }
+            if gone.as_ref().is_some_and(|gone| gone()) {
+                return Some(Stop::Interrupted);
             }
             stopped(halt.as_deref(), end, runs_out)
         }));
@@ -158,6 +176,7 @@ impl Work {
         self.deadline = whole.deadline;
         self.ends = whole.ends;
         self.halt.clone_from(&whole.halt);
+        self.gone.clone_from(&whole.gone);
         self.budget = Arc::clone(&whole.budget);
         self
     }

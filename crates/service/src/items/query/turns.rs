@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use lapsedb_record::Clock;
 use lapsedb_sql::Bound;
-use tokio::runtime::{Handle, RuntimeFlavor};
+
+use crate::give_way::has_other_threads;
 
 /// A step that takes longer than this makes those behind it run out of the way, in milliseconds.
 const STEP_MILLIS_MAX: u64 = 10;
@@ -34,8 +35,4 @@ impl Turns {
         self.long |= begun.elapsed() >= Duration::from_millis(STEP_MILLIS_MAX);
         result
     }
-}
-
-fn has_other_threads() -> bool {
-    Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
