@@ -20,7 +20,7 @@ const DOUBLING: &str = r#"{"aggregate":"c","cursor":{},"pipeline":[{"$project":{
     "initialValue":"x","in":{"$concat":["$$value","$$value"]}}}}}}]}"#;
 
 fn start(flags: &[&str]) -> Server {
-    let options = Options::new(Engine::Memory);
+    let options = Options::new(Engine::Memory).flag("--mongo-port").flag("0");
     let options = flags
         .iter()
         .fold(options, |options, flag| options.flag(flag));
