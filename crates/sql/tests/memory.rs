@@ -21,18 +21,24 @@ fn count(bytes: isize) {
 #[allow(unsafe_code)]
 // SAFETY: every call is handed on to the system's allocator as it came; what is counted is never looked at by it.
 unsafe impl GlobalAlloc for Counting {
+    // SAFETY: what is asked of the caller is what the system's allocator asks.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
+        // SAFETY: the caller has promised it.
         unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: what is asked of the caller is what the system's allocator asks.
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
+        // SAFETY: the caller has promised it.
         unsafe { System.dealloc(pointer, layout) }
     }
 
+    // SAFETY: what is asked of the caller is what the system's allocator asks.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size as isize - layout.size() as isize);
+        // SAFETY: the caller has promised it.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

@@ -54,8 +54,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     let _guard = CloseOnPanic(cursors, more.cursor);
     if let Feed::Changes(_) = &cursor.feed {
         // Its time is for waiting, and begins when it is ready to wait: what comes before cannot use it up.
-        work.without_deadline();
-        work.limit_budget(&cursor.budget);
+        limit(work, &cursor, true);
         return changes(work, &mut cursor, more).await;
     }
     work.read_as(cursor.kept.clone());
@@ -63,12 +62,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     let mut room = Room::new(more.batch_size);
     let until = Clock::monotonic() + work.limit().unwrap_or(Duration::from_millis(AWAIT_MS));
     let waits = cursor.feed.waits_here();
-    if waits {
-        work.without_deadline();
-    } else if cursor.time_left.is_some() {
-        work.go_on_within(cursor.time_left);
-    }
-    work.limit_budget(&cursor.budget);
+    limit(work, &cursor, waits);
     let cursors = &work.ctx.service().documents_state().cursors;
     let ended = loop {
         let listener = match waits {
@@ -112,6 +106,16 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
         resume_token: cursor.feed.resume_token(),
         read_at: work.read_stamp(),
     })
+}
+
+/// Says until when a batch may take: as long as the cursor has left, or any request; one that waits is not limited by it.
+fn limit(work: &mut Work, cursor: &Cursor, waits: bool) {
+    if waits {
+        work.without_deadline();
+    } else if cursor.time_left.is_some() {
+        work.go_on_within(cursor.time_left);
+    }
+    work.limit_budget(&cursor.budget);
 }
 
 /// The next batch of a stream. It waits by itself, and holds no view meanwhile.
