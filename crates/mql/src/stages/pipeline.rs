@@ -306,20 +306,21 @@ impl Runner {
 
     /// Takes documents; says whether more may change the answer.
     pub async fn push(&mut self, documents: Vec<Object>, foreign: &dyn Foreign) -> Result<Flow> {
-        self.push_from(documents, Vec::new(), foreign).await
+        let bytes = documents.iter().map(object_weight).sum();
+        self.push_from(documents, Vec::new(), bytes, foreign).await
     }
 
-    /// The same with where each document comes from, in the same order; those without come from nowhere.
+    /// The same with where each document comes from, in the same order; those without come from nowhere. Their size is known,
+    /// at least roughly, from where they were read: weighing each costs time.
     pub async fn push_from(
         &mut self,
         documents: Vec<Object>,
         provenance: Vec<Provenance>,
+        bytes: usize,
         foreign: &dyn Foreign,
     ) -> Result<Flow> {
         let read = Held::new(&self.budget);
-        for document in &documents {
-            read.add(object_weight(document))?;
-        }
+        read.add(bytes)?;
         let rows = Rows::new(documents, provenance, &self.budget);
         let mut made = Rows::empty(&self.budget);
         let flow = self.chain.push_rows(rows, foreign, &mut made).await?;

@@ -21,6 +21,9 @@ use crate::documents::{Look, Namespace, Needed, Recipe, Walk, Work, is_enough, r
 /// Documents that pass the stages at once at most.
 const STEP_ROWS: usize = 256;
 
+/// Bytes that a document takes in memory for each byte of its body, as most do.
+const BODY_FACTOR: usize = 4;
+
 /// Documents that are only counted pass the stages so many at once.
 const STEP_BLANKS: u64 = 4096;
 
@@ -234,7 +237,11 @@ impl Piped {
         self.counted -= blank;
         documents.extend((0..blank).map(|_| Object::new()));
         others.spend(charge::query(loaded));
-        let pushed = self.runner.push_from(documents, provenance, others).await;
+        let bytes = loaded.loaded_bytes.saturating_mul(BODY_FACTOR);
+        let pushed = self
+            .runner
+            .push_from(documents, provenance, bytes, others)
+            .await;
         let flow = pushed.map_err(running)?;
         if (self.walk.ended() && self.counted == 0) || is_enough(flow) {
             self.finished = true;
