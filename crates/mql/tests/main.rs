@@ -13,5 +13,6 @@ mod pipelines_stop_and_are_bounded;
 mod places_and_schemas_are_asked;
 mod projections_show_what_mongodb_shows;
 mod requests_stay_within_their_budget;
+mod rows_keep_where_they_come_from;
 mod support_page_is_true;
 mod updates_mean_what_mongodb_means;

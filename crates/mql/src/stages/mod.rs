@@ -45,6 +45,7 @@ mod chain;
 mod pipeline;
 mod provenance;
 pub(crate) mod shape;
+mod station;
 
 pub use chain::{Flow, Foreign, NoForeign, STAGE_BYTES_MAX, Wait};
 pub use geo_near::GeoNear;
@@ -54,8 +55,9 @@ pub use pipeline::{Asked, Begins, Leading, Pipeline, Runner, Writes};
 pub use provenance::{Provenance, StoredDocument};
 pub use source::Source;
 
-use chain::{Chain, Joint, Made, Memory, Rows, Shared, Step, Work, array_of, run_all};
+use chain::{Chain, Joint, Made, Memory, Shared, Step, Work, array_of, run_all};
 use shape::Shape;
+use station::Rows;
 
 /// Stages that a pipeline may have, those inside stages apart.
 pub const PIPELINE_STAGES_MAX: usize = 1000;
