@@ -55,6 +55,7 @@ fn the_defaults_are_those_of_the_surface() {
         advertise: None,
         test_commands: false,
     };
+    assert_eq!(config.request_time_max(), Some(Duration::from_secs(60)));
     assert_eq!(
         (config.protocol, config.mongo),
         (Protocol::Both, Some(mongo))
@@ -68,7 +69,6 @@ fn the_defaults_are_those_of_the_surface() {
             && !config.log_json
     );
     assert_eq!(config.purge_grace_seconds, 300);
-    assert_eq!(config.request_time_max(), Some(Duration::from_secs(60)));
 }
 
 #[test]
