@@ -88,33 +88,38 @@ impl Choices<'_> {
         path
     }
 
+    /// An expression without others inside.
+    fn leaf(&mut self) -> String {
+        match self.below(6) {
+            0 => self
+                .pick(&[
+                    "null",
+                    "true",
+                    "false",
+                    "undefined",
+                    "0",
+                    "-1",
+                    "1.5",
+                    "1e308",
+                    "'a'",
+                    "\"b\"",
+                    "''",
+                    "[]",
+                    "{}",
+                    "@p",
+                ])
+                .to_owned(),
+            _ => self.path(),
+        }
+    }
+
     fn expr(&mut self, depth: usize) -> String {
         if depth == 0 {
-            return match self.below(6) {
-                0 => self
-                    .pick(&[
-                        "null",
-                        "true",
-                        "false",
-                        "undefined",
-                        "0",
-                        "-1",
-                        "1.5",
-                        "1e308",
-                        "'a'",
-                        "\"b\"",
-                        "''",
-                        "[]",
-                        "{}",
-                        "@p",
-                    ])
-                    .to_owned(),
-                _ => self.path(),
-            };
+            return self.leaf();
         }
         let depth = depth - 1;
         match self.below(14) {
-            0 => self.expr(0),
+            0 => self.leaf(),
             1 => format!(
                 "({} {} {})",
                 self.expr(depth),
