@@ -1,6 +1,7 @@
 //! LapseDB: the server. Reads the configuration, opens the store, listens.
 
 mod admin;
+mod allocator;
 mod boot;
 mod config;
 mod cors;
@@ -26,10 +27,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use config::{Command, Config};
-
-/// Many small allocations per request: an allocator made for that is worth a third of the time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Something failed that is neither of the following.
 const EXIT_FAILED: u8 = 1;

@@ -24,11 +24,7 @@ fn a_bad_value() {
 
 #[test]
 fn an_engine_that_is_not_in_this_build() {
-    refused(
-        &["--engine", "postgres://localhost/lapse"],
-        2,
-        "no postgres engine",
-    );
+    refused(&["--engine", "postgres://localhost/lapse"], 2, "--engine");
 }
 
 #[test]

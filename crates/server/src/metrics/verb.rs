@@ -23,12 +23,12 @@ macro_rules! verbs {
 verbs! {
     Admin "admin",
     Batch "batch",
+    Certificate "certificate",
     ChangeFeed "change_feed",
     Containers "containers",
     CreateItem "create_item",
     Databases "databases",
     DeleteItem "delete_item",
-    Certificate "certificate",
     Health "health",
     ListItems "list_items",
     Metrics "metrics",
