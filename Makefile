@@ -9,7 +9,6 @@
 #   make soak   kill -9 under load (CYCLES=…), stops under load (STOPS=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps),
 #               random Mongo commands beside a real mongod (COMPARED=…), random requests through both doors against a model of
 #               time to live (WORLDS=…),
-#               what memory it takes while items expire and are read (MEMORY_SECONDS=…),
 #               what purging costs (PURGE_ITEMS=…, on a machine that is not busy otherwise)
 
 SHELL := /bin/bash
@@ -35,7 +34,6 @@ ROUNDS ?= 20000
 TIMES ?= 100
 COMPARED ?= 10000
 WORLDS ?= 50
-MEMORY_SECONDS ?= 3600
 SECONDS_EACH ?= 60
 
 # cargo-nextest runs tests faster; it is used where it is installed and never built from source here.
@@ -84,7 +82,6 @@ soak: build
 	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store store_is_as_the_model
 	LAPSEDB_DIFFERENTIAL_CASES=$(COMPARED) tools/clients compare
 	LAPSEDB_TORTURE_SEEDS=$(WORLDS) LAPSEDB_TORTURE_STEPS=3000 tools/clients torture
-	LAPSEDB_MEMORY_SECONDS=$(MEMORY_SECONDS) tools/clients memory
 	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) LAPSEDB_TEST_SECONDS_MAX=36000 cargo test --release -p lapsedb-store purging_costs_little -- --ignored --nocapture
 	PROPTEST_CASES=1000 $(CARGO_SOAK) -p lapsedb-store $(if $(NEXTEST),,--) versions_are_as_the_model change_feed_is_as_the_model
 

@@ -1,7 +1,7 @@
 """Memory stays bounded under steady expiry with readers, through both APIs.
 
 About 1,000 inserts a second with a TTL of 20 seconds, so that some 20,000 items are live, beside readers that query, sort, group,
-page, and leave cursors behind. `LAPSEDB_MEMORY_SECONDS` says for how long; `make soak` runs it for an hour.
+page, and leave cursors behind. `LAPSEDB_MEMORY_SECONDS` says for how long; an hour unless it is said.
 """
 
 import os
