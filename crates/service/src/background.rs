@@ -117,10 +117,10 @@ impl Background {
         None
     }
 
-    /// Forgets collections that are no more.
+    /// Forgets collections that are no more; those whose data is being removed are none any more.
     pub(crate) fn keep(&self, exists: impl Fn(CollectionId) -> bool) {
         let mut failing = self.failing.lock();
-        failing.retain(|(_, cid), _| cid.is_none_or(&exists));
+        failing.retain(|(work, cid), _| *work == Work::Drops || cid.is_none_or(&exists));
     }
 
     pub(crate) fn states(&self) -> Vec<WorkState> {

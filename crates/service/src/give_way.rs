@@ -15,15 +15,17 @@ const ALONE_MILLIS_MAX: u64 = 20;
 /// How long the evaluation pauses, in microseconds: within this time another thread takes over.
 const HAND_OVER_MICROS: u64 = 500;
 
-/// Two looks that are further apart, in milliseconds, belong to two turns of this thread.
+/// Between two looks that are further apart, in milliseconds, the thread may have got its other tasks back: a request that was
+/// waiting is run anew by whichever thread is free. A slow step, or a thread that did not run for a while, looks the same.
 const LOOKS_APART_MILLIS_MAX: u64 = 5;
 
 /// What this thread evaluates.
 #[derive(Clone, Copy)]
 struct Turn {
     request: usize,
-    since: Instant,
     last: Instant,
+    /// How long it has been evaluated. A long time between two looks counts, up to what is allowed alone.
+    evaluated: Duration,
     handed_over: bool,
 }
 
@@ -34,18 +36,21 @@ thread_local! {
 /// Lets other requests go on, if this one has been evaluated for long. The number tells requests apart.
 pub(crate) fn give_way(request: usize) {
     let now = Clock::monotonic();
-    let apart = Duration::from_millis(LOOKS_APART_MILLIS_MAX);
+    let alone = Duration::from_millis(ALONE_MILLIS_MAX);
     let mut turn = match TURN.get() {
-        Some(turn) if turn.request == request && now - turn.last < apart => turn,
+        Some(turn) if turn.request == request => turn,
         Some(_) | None => Turn {
             request,
-            since: now,
             last: now,
+            evaluated: Duration::ZERO,
             handed_over: false,
         },
     };
+    let apart = now.saturating_duration_since(turn.last);
+    turn.handed_over &= apart < Duration::from_millis(LOOKS_APART_MILLIS_MAX);
+    turn.evaluated = turn.evaluated.saturating_add(apart.min(alone));
     turn.last = now;
-    let long = now - turn.since >= Duration::from_millis(ALONE_MILLIS_MAX);
+    let long = turn.evaluated >= alone;
     if long && !turn.handed_over && has_other_threads() {
         turn.handed_over = true;
         TURN.set(Some(turn));

@@ -133,8 +133,7 @@ impl Service {
             let kept = self.keep_all_changes();
             background.run(Work::Versions, None, kept).await;
         }
-        let drops = self.store().finish_drops(DROPS_PER_TICK);
-        background.run(Work::Drops, None, drops).await;
+        self.finish_drops().await;
         let versions = self.keep_versions_true();
         background.run(Work::Versions, None, versions).await;
         let indexes = self.finish_indexes();
@@ -144,6 +143,17 @@ impl Service {
             background.run(Work::Purge, None, purged).await;
         }
         events
+    }
+
+    /// Removes the data of dropped collections, each by itself.
+    async fn finish_drops(&self) {
+        let background = &self.maintenance().background;
+        let pending = self.store().pending_drops(DROPS_PER_TICK);
+        let pending = background.run(Work::Drops, None, pending).await;
+        for cid in pending.unwrap_or_default() {
+            let dropped = self.store().drop_data(cid);
+            background.run(Work::Drops, Some(cid), dropped).await;
+        }
     }
 
     async fn forget_sessions(&self) -> Result<()> {

@@ -50,7 +50,7 @@ impl MetaChange {
         self
     }
 
-    /// Removes a collection's record; all of its data follows in the background ([`Store::finish_drops`]).
+    /// Removes a collection's record; all of its data follows in the background ([`Store::drop_data`]).
     pub fn drop_collection(&mut self, cid: CollectionId) -> &mut MetaChange {
         self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
         self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
@@ -135,30 +135,28 @@ impl Store {
         })
     }
 
-    /// Removes the data of dropped collections, at most so many of them. The commit that dropped one has left a record of
-    /// that, so neither a client that hangs up nor the end of the process leaves the data behind.
+    /// Dropped collections whose data is to be removed, at most so many. The commit that dropped one has left a record of that,
+    /// so neither a client that hangs up nor the end of the process leaves the data behind.
     ///
     /// # Errors
     /// When the engine fails.
-    pub async fn finish_drops(&self, collections_max: usize) -> Result<()> {
+    pub async fn pending_drops(&self, collections_max: usize) -> Result<Vec<CollectionId>> {
         let snapshot = self.engine().snapshot().await?;
         let pending = Scan {
             rows_max: collections_max,
             ..Scan::prefix(Space::Meta, &keys::meta_all(MetaKind::Dropping))
         };
         let pending = snapshot.scan(pending).await?;
-        drop(snapshot);
-        for (key, _) in pending.rows {
-            if let Some(number) = key.get(1..).and_then(|rest| rest.first_chunk::<4>()) {
-                let cid = CollectionId(u32::from_be_bytes(*number));
-                self.drop_data(cid).await?;
-            }
-        }
-        Ok(())
+        let number = |key: &[u8]| key.get(1..)?.first_chunk::<4>().copied();
+        let numbers = pending.rows.iter().filter_map(|(key, _)| number(key));
+        Ok(numbers.map(u32::from_be_bytes).map(CollectionId).collect())
     }
 
     /// Removes a dropped collection's data, then the record that it is to be removed.
-    async fn drop_data(&self, cid: CollectionId) -> Result<()> {
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub async fn drop_data(&self, cid: CollectionId) -> Result<()> {
         self.marks.forget(cid);
         let prefix = keys::collection_prefix(cid);
         let end = lapsedb_kv::prefix_end(&prefix);
