@@ -1,4 +1,5 @@
-//! Starts the real server, talks to it as a client does, moves its clock, kills it, runs the cases under `spec/`, and ends a test that hangs.
+//! Starts the real server, talks to it as a client does, moves its clock, kills it, runs the cases under `spec/`, copies a store,
+//! counts the memory of a test, and ends one that hangs.
 //!
 //! Sees the server only from outside: a process, its ready line, HTTP, the Mongo wire. Serves tests alone, so what it cannot do fails the
 //! test on the spot, with a sentence.
@@ -11,7 +12,9 @@
 
 mod client;
 mod container;
+mod folder;
 mod limit;
+mod memory;
 mod mongo;
 mod random;
 mod server;
@@ -20,7 +23,9 @@ mod spec;
 
 pub use client::{Client, Reply, Request};
 pub use container::Container;
+pub use folder::copy_folder;
 pub use limit::{TimeLimit, run, run_on_threads};
+pub use memory::{CountingAllocator, peak};
 pub use mongo::MongoClient;
 pub use random::Random;
 pub use server::{Engine, Options, Server, binary};

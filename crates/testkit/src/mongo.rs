@@ -38,6 +38,17 @@ impl MongoClient {
     /// # Errors
     /// When the command is no object, or the connection breaks.
     pub fn command(&mut self, database: &str, command: &str) -> Result<Value, String> {
+        self.send(database, command)?;
+        let reply = self.receive().map_err(|error| error.to_string())?;
+        let mut left = reply.get(FRAME_BYTES..).unwrap_or_default();
+        object(&mut left).ok_or_else(|| "the reply is no document".to_owned())
+    }
+
+    /// Sends a command and does not read its reply.
+    ///
+    /// # Errors
+    /// As [`command`](Self::command).
+    pub fn send(&mut self, database: &str, command: &str) -> Result<(), String> {
         let mut body = Writer::document(command)?;
         // The database goes before the end of the document.
         body.pop();
@@ -54,10 +65,7 @@ impl MongoClient {
         message.push(0);
         message.extend_from_slice(&body);
         let sent = self.stream.write_all(&message);
-        sent.map_err(|error| error.to_string())?;
-        let reply = self.receive().map_err(|error| error.to_string())?;
-        let mut left = reply.get(FRAME_BYTES..).unwrap_or_default();
-        object(&mut left).ok_or_else(|| "the reply is no document".to_owned())
+        sent.map_err(|error| error.to_string())
     }
 
     fn receive(&mut self) -> std::io::Result<Vec<u8>> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::Client;
+use crate::client::{Client, Request};
 use crate::container::Container;
 use crate::limit::TimeLimit;
 use crate::sign::EMULATOR_KEY;
@@ -153,6 +153,27 @@ impl Server {
             Some(child) => matches!(child.try_wait(), Ok(None)),
             None => false,
         }
+    }
+
+    /// Bytes of memory that the process has had at most, as the kernel tells; none where it does not.
+    #[must_use]
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        let id = self.child.as_ref()?.id();
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kilobytes * 1024)
+    }
+
+    /// A figure of its metrics page that has no labels.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<u64> {
+        let page = self.client().send(Request::bare("GET", "/metrics")).ok()?;
+        let text = String::from_utf8(page.body).ok()?;
+        let value = |line: &str| line.strip_prefix(name)?.trim().parse().ok();
+        text.lines().find_map(value)
     }
 
     /// The end of what it has logged.

@@ -2,12 +2,13 @@
 //!
 //! Both query languages charge the same [`Budget`] where values are made and loops run. It has no clock of its own: the one who
 //! makes it says, by a probe, when the request has to stop. The probe is asked once in [`PROBE_STEPS`] steps, so that a step
-//! in the middle of an evaluation costs no more than a decrement.
+//! in the middle of an evaluation costs no more than a decrement. What it counts it draws from the [`Account`] of all requests.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::account::{Account, OnStop, PORTION_BYTES_MAX, Share, WhenStopped};
 use crate::{Object, Value};
 
 /// Bytes that one request may hold at once, unless it is told otherwise.
@@ -30,6 +31,11 @@ pub enum Stop {
         /// How many it may hold.
         bytes_max: usize,
     },
+    /// All requests together would hold more bytes than they may, and this one was chosen to stop.
+    Account {
+        /// How many they may hold.
+        bytes_max: usize,
+    },
     /// It took more steps than it may.
     Steps {
         /// How many it may take.
@@ -49,6 +55,11 @@ impl fmt::Display for Stop {
             Stop::Memory { bytes_max } => write!(
                 f,
                 "the request would hold more than {bytes_max} bytes in memory, which is its limit"
+            ),
+            Stop::Account { bytes_max } => write!(
+                f,
+                "all requests together would hold more than {bytes_max} bytes in memory, which is the limit set by \
+                 --request-memory-max-mib, and this one was stopped because it holds most; try again later, or with less"
             ),
             Stop::Steps { steps_max } => write!(
                 f,
@@ -80,6 +91,9 @@ pub struct Budget {
     held: AtomicUsize,
     kept: AtomicUsize,
     bytes_max: usize,
+    /// Bytes that were drawn from the account; without one, all there are.
+    drawn: AtomicUsize,
+    share: Option<Share>,
     probe: Mutex<Option<Arc<Probe>>>,
 }
 
@@ -111,7 +125,38 @@ impl Budget {
             held: AtomicUsize::new(0),
             kept: AtomicUsize::new(0),
             bytes_max,
+            drawn: AtomicUsize::new(usize::MAX),
+            share: None,
             probe: Mutex::new(None),
+        }
+    }
+
+    /// The same, drawing what it counts from an account.
+    #[must_use]
+    pub fn drawing_from(mut self, account: &Arc<Account>) -> Budget {
+        self.share = Some(account.share());
+        self.drawn = AtomicUsize::new(0);
+        self
+    }
+
+    /// Has something done when the request is stopped because the account is used up.
+    pub fn when_stopped(&self, action: OnStop) -> WhenStopped {
+        match &self.share {
+            Some(share) => share.when_stopped(action),
+            None => WhenStopped::never(),
+        }
+    }
+
+    /// Why the request has to stop, if the account has stopped it.
+    pub fn stopped(&self) -> Option<Stop> {
+        self.share.as_ref().and_then(Share::stop)
+    }
+
+    /// Gives back what was drawn and is no longer counted, as before a pause.
+    pub fn give_back(&self) {
+        if let Some(share) = &self.share {
+            let drawn = share.give_back(self.bytes());
+            self.drawn.store(drawn, Ordering::Relaxed);
         }
     }
 
@@ -181,6 +226,9 @@ impl Budget {
     /// # Errors
     /// When the request has to stop.
     pub fn check(&self) -> Result<(), Stop> {
+        if let Some(stop) = self.stopped() {
+            return Err(stop);
+        }
         let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
         let probe = probe.clone();
         match probe.and_then(|probe| probe()) {
@@ -215,10 +263,35 @@ impl Budget {
     fn fits(&self, bytes: usize) -> Result<(), Stop> {
         let bytes_max = self.bytes_max;
         let held = self.held.load(Ordering::Relaxed);
-        if bytes.saturating_add(held).saturating_add(self.kept()) > bytes_max {
+        let total = bytes.saturating_add(held).saturating_add(self.kept());
+        if total > bytes_max {
             return Err(Stop::Memory { bytes_max });
         }
+        if total > self.drawn.load(Ordering::Relaxed) {
+            return self.draw(total);
+        }
         Ok(())
+    }
+
+    #[cold]
+    fn draw(&self, total: usize) -> Result<(), Stop> {
+        if let Some(share) = &self.share {
+            let drawn = share.draw(total)?;
+            self.drawn.store(drawn, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Draws for what is counted already.
+    #[inline]
+    fn catch_up(&self) {
+        let total = self.bytes();
+        if total > self.drawn.load(Ordering::Relaxed)
+            && let Some(share) = &self.share
+        {
+            let drawn = share.draw_at_once(total);
+            self.drawn.store(drawn, Ordering::Relaxed);
+        }
     }
 
     /// Counts bytes of constants, which stay as long as what was parsed.
@@ -317,6 +390,7 @@ impl Held {
     pub fn put(&self, bytes: usize) {
         self.budget.held.fetch_add(bytes, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.budget.catch_up();
     }
 
     /// Counts less.
@@ -324,6 +398,12 @@ impl Held {
         let bytes = bytes.min(self.bytes());
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.budget.held.fetch_sub(bytes, Ordering::Relaxed);
+        let drawn = self.budget.drawn.load(Ordering::Relaxed);
+        if self.budget.share.is_some()
+            && drawn.saturating_sub(self.budget.bytes()) > 2 * PORTION_BYTES_MAX
+        {
+            self.budget.give_back();
+        }
     }
 
     /// Counts nothing any more.
@@ -412,49 +492,6 @@ pub fn object_bytes(object: &Object) -> usize {
         MEMBER_BYTES + text_bytes(name.len()) + owned_bytes(value)
     };
     object.iter().map(member).sum()
-}
-
-/// Bytes of the text of a regular expression.
-pub const PATTERN_BYTES_MAX: usize = 32_764;
-
-/// How large a compiled regular expression is, and the longest text that it may search.
-///
-/// One search cannot be interrupted, and at worst takes time in proportion to the product of the two: so the product has a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PatternSize {
-    /// Bytes of the compiled expression at most.
-    pub compiled_bytes_max: usize,
-    /// Bytes of the text at most.
-    pub text_bytes_max: usize,
-}
-
-/// From small to large: an expression is of the first size that it fits.
-pub const PATTERN_SIZES: [PatternSize; 4] = [
-    PatternSize::new(8 * 1024),
-    PatternSize::new(64 * 1024),
-    PatternSize::new(512 * 1024),
-    PatternSize::new(4 * 1024 * 1024),
-];
-
-/// Bytes of a compiled expression times bytes of a text.
-const PATTERN_PRODUCT_MAX: usize = 1 << 37;
-
-impl PatternSize {
-    const fn new(compiled_bytes_max: usize) -> PatternSize {
-        PatternSize {
-            compiled_bytes_max,
-            text_bytes_max: PATTERN_PRODUCT_MAX / compiled_bytes_max,
-        }
-    }
-
-    /// Counts one search of a text.
-    ///
-    /// # Errors
-    /// When the request has to stop.
-    pub fn charge(self, budget: &Budget, text_bytes: usize) -> Result<(), Stop> {
-        let share = self.compiled_bytes_max / PATTERN_SIZES[0].compiled_bytes_max;
-        budget.work(text_bytes.saturating_mul(share))
-    }
 }
 
 /// Sorts as `sort_by` does, equals in the order they came, and stops when the budget says so.

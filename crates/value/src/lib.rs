@@ -3,6 +3,7 @@
 //! Knows no storage, no protocol and no clock. Nothing here panics on input: what comes from
 //! outside is either a [`Value`] or an error that says where it went wrong.
 
+pub mod account;
 pub mod bson;
 pub mod budget;
 pub mod cosmos_binary;
@@ -15,9 +16,11 @@ mod members;
 pub mod number;
 pub mod order;
 pub mod path;
+pub mod pattern;
 mod text;
 mod value;
 
+pub use account::Account;
 pub use budget::Budget;
 pub use members::Members;
 pub use value::{Object, Str, Value};
