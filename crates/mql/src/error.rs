@@ -57,7 +57,7 @@ impl MqlError {
 impl From<Stop> for MqlError {
     fn from(stop: Stop) -> MqlError {
         let code = match stop {
-            Stop::Memory { .. } => EXCEEDED_MEMORY_LIMIT,
+            Stop::Memory { .. } | Stop::Account { .. } => EXCEEDED_MEMORY_LIMIT,
             Stop::Steps { .. } | Stop::Time => MAX_TIME_MS_EXPIRED,
             Stop::Interrupted => INTERRUPTED,
             Stop::Shutdown => INTERRUPTED_AT_SHUTDOWN,

@@ -12,7 +12,12 @@ mod pipelines_answer_as_mongodb_answered;
 mod pipelines_stop_and_are_bounded;
 mod places_and_schemas_are_asked;
 mod projections_show_what_mongodb_shows;
+mod regular_expressions_search_texts_of_any_length;
 mod requests_stay_within_their_budget;
 mod rows_keep_where_they_come_from;
 mod support_page_is_true;
 mod updates_mean_what_mongodb_means;
+
+/// Counts what each test allocates, for those that ask for their peak.
+#[global_allocator]
+static ALLOCATOR: lapsedb_testkit::CountingAllocator = lapsedb_testkit::CountingAllocator;

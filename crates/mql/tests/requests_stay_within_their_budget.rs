@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use crate::common::memory::peak;
 use crate::common::{object, value};
 use lapsedb_mql::error::{EXCEEDED_MEMORY_LIMIT, INTERRUPTED, MAX_TIME_MS_EXPIRED};
 use lapsedb_mql::expressions::{Env, operator_names};
 use lapsedb_mql::filter::{Filter, Options};
+use lapsedb_mql::pattern::MATCH_LIMIT_EXCEEDED;
 use lapsedb_mql::stages::{Foreign, Pipeline, Runner, Wait, stage_names};
 use lapsedb_mql::{MqlError, Result, accumulator_names};
+use lapsedb_testkit::peak;
 use lapsedb_value::budget::{Held, PROBE_STEPS, Stop, object_bytes};
 use lapsedb_value::{Budget, Object, Value};
 
@@ -608,7 +609,7 @@ fn objects_are_put_together_in_linear_time() {
 }
 
 #[test]
-fn patterns_have_a_size_and_search_texts_that_fit_it() {
+fn patterns_have_a_size_and_their_searches_count() {
     let matching = |pattern: &str, budget: Budget| {
         let stages = format!(r#"[{{"$match":{{"text":{{"$regex":"{pattern}"}}}}}}]"#);
         run(&stages, budget, 1).map_err(|error| error.code)
@@ -623,11 +624,6 @@ fn patterns_have_a_size_and_search_texts_that_fit_it() {
         matching("(x{1000}){1000}", Budget::default()),
         Err(51091),
         "too large"
-    );
-    assert_eq!(
-        matching(r"(xy|z){9000}", Budget::default()),
-        Err(51156),
-        "too large for the text"
     );
     assert_eq!(
         matching("x", Budget::default().with_steps_max(1)),
@@ -645,4 +641,19 @@ fn patterns_have_a_size_and_search_texts_that_fit_it() {
         "compiled patterns count"
     );
     assert!(bytes < 2 * ALLOCATED_MAX, "{bytes} bytes");
+}
+
+#[test]
+fn a_filter_takes_the_match_limit_for_no_match_and_an_expression_reports_it() {
+    // The text is of one sign, so that what comes behind it fails in every one of 2^n ways.
+    let hostile = "^(?:x|x)*(?=!)";
+    let filter = format!(r#"[{{"$match":{{"text":{{"$regex":"{hostile}"}}}}}}]"#);
+    assert_eq!(run(&filter, Budget::default(), 1), Ok(()));
+    for operator in ["$regexMatch", "$regexFind", "$regexFindAll"] {
+        let stages = format!(
+            r#"[{{"$project":{{"a":{{"{operator}":{{"input":"$text","regex":"{hostile}"}}}}}}}}]"#
+        );
+        let refused = run(&stages, Budget::default(), 1).unwrap_err();
+        assert_eq!(refused.code, MATCH_LIMIT_EXCEEDED, "{operator}");
+    }
 }

@@ -3,7 +3,6 @@
 use lapsedb_value::Value;
 use lapsedb_value::path::Path;
 
-use crate::access;
 use crate::ast::Query;
 use crate::bind::{self, Origins};
 use crate::error::SqlError;
@@ -62,11 +61,6 @@ impl Bound {
             }
             _ => false,
         }
-    }
-
-    /// Whether one document can make for much more work than its size: it is joined with itself, or has subqueries.
-    pub fn multiplies(&self) -> bool {
-        self.query.sources.len() > 1 || access::has_subquery(&self.query)
     }
 
     /// Whether the query streams as soon as its documents come in the order it wants: it is only sorted, and by paths.

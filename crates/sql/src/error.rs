@@ -28,6 +28,8 @@ pub const TOO_MUCH_MEMORY: &str = "LAPSE_MEMORY";
 pub const TOO_MUCH_WORK: &str = "LAPSE_WORK";
 /// The time of the request is up.
 pub const INTERRUPTED: &str = "LAPSE_INTERRUPTED";
+/// Code of a query that was stopped because all requests together hold too much.
+pub const NO_MEMORY: &str = "LAPSE_NO_MEMORY";
 /// Somebody ended the request, or the server stops.
 pub const STOPPED: &str = "LAPSE_STOPPED";
 /// The query is too long, too deep or has too many parts.
@@ -168,6 +170,7 @@ impl From<Stop> for SqlError {
     fn from(stop: Stop) -> SqlError {
         match stop {
             Stop::Memory { .. } => SqlError::memory(),
+            Stop::Account { .. } => SqlError::new(NO_MEMORY, stop.to_string(), Span::default()),
             Stop::Steps { .. } => SqlError::work(),
             Stop::Time => SqlError::new(INTERRUPTED, stop.to_string(), Span::default()),
             Stop::Interrupted | Stop::Shutdown => {

@@ -43,9 +43,6 @@ pub const GROUP_KEYS_MAX: usize = 1_000;
 /// Rows, groups and distinct values that a blocking query may hold.
 pub const BUFFERED_ROWS_MAX: u64 = 10_000_000;
 
-/// Bytes that the automaton which is built while a text is searched may take.
-pub const DFA_BYTES_MAX: usize = 1024 * 1024;
-
 /// Compiled regular expressions kept for one execution.
 pub const REGEXES_MAX: usize = 64;
 

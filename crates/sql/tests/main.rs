@@ -5,9 +5,13 @@
 
 mod executions_stream_and_resume;
 mod limits_hold;
-mod memory;
 mod nothing_panics;
 mod partition_keys_are_inferred;
 mod queries_stay_within_their_budget;
+mod regular_expressions_search_texts_of_any_length;
 mod spec;
 mod support_page_is_true;
+
+/// Counts what each test allocates, for those that ask for their peak.
+#[global_allocator]
+static ALLOCATOR: lapsedb_testkit::CountingAllocator = lapsedb_testkit::CountingAllocator;

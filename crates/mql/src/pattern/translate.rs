@@ -14,6 +14,13 @@ pub(super) fn translate(source: &str, verbose: bool, lines: bool) -> String {
             '(' if is_comment(&signs) => {
                 signs.find(|sign| *sign == ')');
             }
+            '(' => match call(&signs) {
+                Some(group) => {
+                    signs.find(|sign| *sign == ')');
+                    out.push_str(&format!("\\g<{group}>"));
+                }
+                None => out.push('('),
+            },
             '{' if !is_quantifier(&signs) => out.push_str("\\{"),
             '#' if verbose => comment(&mut signs),
             // The end is also before a last line break. Behind this sign nothing may follow but what closes groups, so that
@@ -38,6 +45,20 @@ fn comment(signs: &mut Peekable<Chars<'_>>) {
 fn is_comment(rest: &Peekable<Chars<'_>>) -> bool {
     let mut rest = rest.clone();
     rest.next() == Some('?') && rest.next() == Some('#')
+}
+
+/// The group that a bracket which was just read calls: `(?R)`, `(?1)`, `(?-1)`, `(?&name)`.
+fn call(rest: &Peekable<Chars<'_>>) -> Option<String> {
+    let mut rest = rest.clone();
+    rest.next_if_eq(&'?')?;
+    let group: String = rest.by_ref().take_while(|sign| *sign != ')').collect();
+    let digits = group.trim_start_matches(['+', '-']);
+    let numbered = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    match group.strip_prefix('&') {
+        Some(name) => Some(name.to_owned()),
+        None if group == "R" => Some("0".to_owned()),
+        None => numbered.then_some(group),
+    }
 }
 
 /// Whether a brace that was just read opens a count such as `{2,3}`; else it means itself.

@@ -1,7 +1,5 @@
 //! Documents from text.
 
-pub(crate) mod memory;
-
 use lapsedb_value::json::{self, Limits};
 use lapsedb_value::{Object, Value};
 

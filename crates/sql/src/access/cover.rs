@@ -43,29 +43,6 @@ pub(super) fn paths(query: &BoundQuery) -> Option<Vec<Path>> {
     Some(reads.paths)
 }
 
-/// Whether a query has subqueries, or is fed by one.
-pub(crate) fn has_subquery(query: &BoundQuery) -> bool {
-    let projected: Vec<&Expr> = match &query.projection {
-        Projection::Value(expr) => vec![expr],
-        Projection::Object(members) => members.iter().map(|(_, expr)| expr).collect(),
-    };
-    let aggregated = query.grouping.iter().flat_map(|grouping| {
-        let keys = grouping.keys.iter().map(|(_, key)| key);
-        keys.chain(grouping.aggregates.iter().map(|(_, _, argument)| argument))
-    });
-    let mut reads = Reads {
-        places: Places::of(&[]),
-        paths: Vec::new(),
-    };
-    let fed = query.sources.iter().any(|source| match source.kind {
-        SourceKind::Feed(_) | SourceKind::Rows(_) => true,
-        SourceKind::Container | SourceKind::Value(_) => false,
-    });
-    // Without any place known, only a subquery stops the walk.
-    let all = query.filter.iter().chain(projected).chain(aggregated);
-    fed || reads.all(all).is_none()
-}
-
 struct Reads {
     places: Places,
     paths: Vec<Path>,

@@ -11,7 +11,6 @@ use lapsedb_value::path::{Path, Segment};
 
 use crate::bound::Bound;
 use crate::plan::{BoundQuery, SourceKind, Step};
-pub(crate) use cover::has_subquery;
 use origin::Places;
 
 /// The number of the index that has an entry for every value found at a path, if there is one.

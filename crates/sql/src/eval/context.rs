@@ -3,16 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use lapsedb_value::budget::{Held, PATTERN_BYTES_MAX, PATTERN_SIZES, PROBE_STEPS, PatternSize};
+use lapsedb_value::budget::{Held, PROBE_STEPS, STEP_BYTES};
+use lapsedb_value::pattern::{PATTERN_BYTES_MAX, Pattern, PatternError, PatternOptions};
 use lapsedb_value::{Budget, Value};
-use regex::{Regex, RegexBuilder};
 
 use super::weight;
 use crate::error::SqlError;
-use crate::limits::{
-    BUFFERED_ROWS_MAX, DFA_BYTES_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, REGEXES_MAX,
-};
-use crate::span::Span;
+use crate::limits::{BUFFERED_ROWS_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, REGEXES_MAX};
 
 /// Tells when an item is gone.
 pub type ExpiryOf<'a> = dyn Fn(&Value) -> Option<i64> + Sync + 'a;
@@ -198,59 +195,75 @@ impl<'e> Ctx<'e> {
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// The compiled pattern, ready to search a text, which is counted; nothing if it is invalid or too large.
-    pub(crate) fn search(
-        &self,
-        pattern: &str,
-        dialect: Dialect<'_>,
-        text: &str,
-    ) -> Result<Option<Arc<Regex>>, SqlError> {
-        let Some((regex, size)) = self.regex(pattern, dialect)? else {
-            return Ok(None);
-        };
-        if text.len() > size.text_bytes_max {
-            return Err(SqlError::too_complex(
-                &format!(
-                    "a regular expression of this size searches texts of at most {} bytes",
-                    size.text_bytes_max
-                ),
-                Span::default(),
-            ));
-        }
-        size.charge(&self.budget, text.len())?;
-        Ok(Some(regex))
+    /// What searches count in.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
-    /// The compiled pattern, from the second use on without work.
-    fn regex(&self, pattern: &str, dialect: Dialect<'_>) -> Result<Option<SizedRegex>, SqlError> {
-        let same = |known: &&Compiled| known.pattern == pattern && known.dialect() == dialect;
-        if let Some(known) = self.regexes.borrow().iter().find(same) {
-            return Ok(known.regex.clone());
+    /// Counts going through so many bytes; what one step goes through is counted with the expression.
+    #[inline]
+    pub(crate) fn work(&self, bytes: usize) -> Result<(), SqlError> {
+        if bytes < STEP_BYTES {
+            return Ok(());
         }
-        if pattern.len() > PATTERN_BYTES_MAX {
+        Ok(self.budget.work(bytes)?)
+    }
+
+    /// The compiled pattern, from the second use on without work; nothing if it is invalid or too large.
+    pub(crate) fn pattern(
+        &self,
+        source: &str,
+        dialect: Dialect<'_>,
+    ) -> Result<Option<Pattern>, SqlError> {
+        let same = |known: &&Compiled| known.source == source && known.dialect() == dialect;
+        if let Some(known) = self.regexes.borrow().iter().find(same) {
+            return Ok(known.pattern.clone());
+        }
+        if source.len() > PATTERN_BYTES_MAX {
             return Ok(None);
         }
-        self.budget.steps(PROBE_STEPS)?;
-        let (flags, escape, regex) = match dialect {
-            Dialect::Regex(flags) => (Some(flags.to_owned()), None, compile(pattern, flags)),
+        let (flags, escape, pattern) = match dialect {
+            Dialect::Regex(flags) => (Some(flags.to_owned()), None, self.compile(source, flags)?),
             Dialect::Like(escape) => (
                 None,
                 escape,
-                compile(&super::like::translate(pattern, escape), "s"),
+                self.compile(&super::like::translate(source, escape), "s")?,
             ),
         };
         let mut regexes = self.regexes.borrow_mut();
         if regexes.len() >= REGEXES_MAX {
             // Patterns that come from documents would fill the memory; they are compiled anew.
+            let patterns = regexes.iter().filter_map(|known| known.pattern.as_ref());
+            let bytes: usize = patterns.map(Pattern::bytes).sum();
+            self.budget
+                .set_kept(self.budget.kept().saturating_sub(bytes));
             regexes.clear();
         }
         regexes.push(Compiled {
-            pattern: pattern.to_owned(),
+            source: source.to_owned(),
             flags,
             escape,
-            regex: regex.clone(),
+            pattern: pattern.clone(),
         });
-        Ok(regex)
+        Ok(pattern)
+    }
+
+    fn compile(&self, source: &str, flags: &str) -> Result<Option<Pattern>, SqlError> {
+        let mut options = PatternOptions::default();
+        for flag in flags.chars() {
+            match flag {
+                'i' => options.case_insensitive = true,
+                'm' => options.multi_line = true,
+                's' => options.dot_matches_new_line = true,
+                'x' => options.ignore_whitespace = true,
+                _ => return Ok(None),
+            }
+        }
+        match Pattern::new(source, options, &self.budget) {
+            Ok(pattern) => Ok(Some(pattern)),
+            Err(PatternError::Syntax(_) | PatternError::TooLarge(_)) => Ok(None),
+            Err(PatternError::Stop(stop)) => Err(stop.into()),
+        }
     }
 }
 
@@ -265,15 +278,12 @@ pub(crate) enum Dialect<'a> {
 
 /// A pattern and what became of it.
 struct Compiled {
-    pattern: String,
+    source: String,
     /// The flags of a regular expression; absent for `LIKE`.
     flags: Option<String>,
     escape: Option<char>,
-    regex: Option<SizedRegex>,
+    pattern: Option<Pattern>,
 }
-
-/// A compiled pattern, and how large it is.
-type SizedRegex = (Arc<Regex>, PatternSize);
 
 impl Compiled {
     fn dialect(&self) -> Dialect<'_> {
@@ -282,36 +292,4 @@ impl Compiled {
             None => Dialect::Like(self.escape),
         }
     }
-}
-
-fn compile(pattern: &str, flags: &str) -> Option<SizedRegex> {
-    for size in PATTERN_SIZES {
-        match compile_within(pattern, flags, size)? {
-            Ok(regex) => return Some((Arc::new(regex), size)),
-            Err(regex::Error::CompiledTooBig(_)) => {}
-            Err(_) => return None,
-        }
-    }
-    None
-}
-
-fn compile_within(
-    pattern: &str,
-    flags: &str,
-    size: PatternSize,
-) -> Option<Result<Regex, regex::Error>> {
-    let mut builder = RegexBuilder::new(pattern);
-    builder
-        .size_limit(size.compiled_bytes_max)
-        .dfa_size_limit(DFA_BYTES_MAX);
-    for flag in flags.chars() {
-        match flag {
-            'i' => builder.case_insensitive(true),
-            'm' => builder.multi_line(true),
-            's' => builder.dot_matches_new_line(true),
-            'x' => builder.ignore_whitespace(true),
-            _ => return None,
-        };
-    }
-    Some(builder.build())
 }

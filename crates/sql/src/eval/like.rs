@@ -13,9 +13,8 @@ pub(super) fn matches(
     escape: Option<char>,
     span: Span,
 ) -> Result<bool, SqlError> {
-    let regex = ctx.search(pattern, Dialect::Like(escape), text)?;
-    match regex {
-        Some(regex) => Ok(regex.is_match(text)),
+    match ctx.pattern(pattern, Dialect::Like(escape))? {
+        Some(pattern) => Ok(pattern.is_match(text, ctx.budget())?),
         None => Err(SqlError::too_complex(
             "the pattern of LIKE is too large",
             span,

@@ -294,6 +294,7 @@ fn call<'a>(
         .iter()
         .map(|arg| eval(ctx, arg, scope))
         .collect::<Result<Vec<_>, _>>()?;
+    ctx.work(function.work(&args))?;
     let value = match function.call {
         Call::Plain(run) => run(&args),
         Call::Context(run) => run(ctx, &args)?,

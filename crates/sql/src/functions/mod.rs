@@ -26,7 +26,7 @@ mod vector;
 use lapsedb_value::Value;
 
 use crate::error::SqlError;
-use crate::eval::Ctx;
+use crate::eval::{Ctx, weight};
 use args::Args;
 
 /// A built-in function.
@@ -44,6 +44,8 @@ pub struct Function {
     pub purity: Purity,
     /// Whether it may stand in `ORDER BY RANK` only.
     pub rank_only: bool,
+    /// How much of its arguments it goes through.
+    pub reads: Reads,
     pub(crate) call: Call,
 }
 
@@ -54,6 +56,17 @@ pub enum Purity {
     Pure,
     /// The time or chance, too.
     Context,
+}
+
+/// How much of its arguments a function goes through, which is what a call costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Nothing but their types.
+    Types,
+    /// All of them.
+    All,
+    /// The first one again for each value of the others.
+    FirstForEach,
 }
 
 /// How a function is called.
@@ -74,9 +87,49 @@ impl Function {
         self.purity == Purity::Pure
     }
 
+    /// Bytes that a call with these arguments goes through.
+    pub(crate) fn work(&self, args: &Args<'_>) -> usize {
+        match self.reads {
+            Reads::Types => 0,
+            Reads::All => args.iter().map(|arg| read_bytes(arg)).sum(),
+            Reads::FirstForEach => {
+                let Some((first, others)) = args.split_first() else {
+                    return 0;
+                };
+                let times: usize = others.iter().map(|other| parts(other)).sum();
+                let others: usize = others.iter().map(|other| read_bytes(other)).sum();
+                read_bytes(first)
+                    .saturating_mul(times.max(1))
+                    .saturating_add(others)
+            }
+        }
+    }
+
+    const fn reads(self, reads: Reads) -> Function {
+        Function { reads, ..self }
+    }
+
     /// Whether it takes so many arguments.
     pub fn takes(&self, count: usize) -> bool {
         count >= usize::from(self.min) && self.max.is_none_or(|max| count <= usize::from(max))
+    }
+}
+
+/// Bytes of a value that is gone through.
+fn read_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(_) | Value::Object(_) => usize::try_from(weight(value)).unwrap_or(usize::MAX),
+        _ => 0,
+    }
+}
+
+/// How many values the first argument is compared with because of another one: elements, members or positions count each.
+fn parts(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(parts).sum(),
+        Value::Object(object) => object.values().map(parts).sum(),
+        _ => 1,
     }
 }
 
@@ -112,6 +165,7 @@ const fn pure(
         doc,
         purity: Purity::Pure,
         rank_only: false,
+        reads: Reads::All,
         call: Call::Plain(call),
     }
 }
@@ -131,6 +185,7 @@ const fn with_cache(
         doc,
         purity: Purity::Pure,
         rank_only: false,
+        reads: Reads::All,
         call: Call::Context(call),
     }
 }
@@ -149,6 +204,7 @@ const fn with_context(
         doc,
         purity: Purity::Context,
         rank_only: false,
+        reads: Reads::All,
         call: Call::Context(call),
     }
 }
@@ -167,6 +223,7 @@ const fn rank_only(
         doc,
         purity: Purity::Pure,
         rank_only: true,
+        reads: Reads::All,
         call: Call::Plain(call),
     }
 }
@@ -187,10 +244,10 @@ static FUNCTIONS: [Function; 140] = [
     with_context("Ago", 2, Some(2), datetime::ago::call, "The time of the query less some parts, as text."),
     pure("ARRAY_AVG", 1, Some(1), array::array_avg::call, "The average of the numbers in an array."),
     with_cache("ARRAY_CONCAT", 2, None, array::array_concat::call, "One array after the other."),
-    pure("ARRAY_CONTAINS", 2, Some(3), array::array_contains::call, "Whether an array has the value, or an object that has all its members."),
-    pure("ARRAY_CONTAINS_ALL", 2, None, array::array_contains_all::call, "Whether an array has all of the values."),
-    pure("ARRAY_CONTAINS_ANY", 2, None, array::array_contains_any::call, "Whether an array has any of the values."),
-    pure("ARRAY_LENGTH", 1, Some(1), array::array_length::call, "The number of elements of an array."),
+    pure("ARRAY_CONTAINS", 2, Some(3), array::array_contains::call, "Whether an array has the value, or an object that has all its members.").reads(Reads::FirstForEach),
+    pure("ARRAY_CONTAINS_ALL", 2, None, array::array_contains_all::call, "Whether an array has all of the values.").reads(Reads::FirstForEach),
+    pure("ARRAY_CONTAINS_ANY", 2, None, array::array_contains_any::call, "Whether an array has any of the values.").reads(Reads::FirstForEach),
+    pure("ARRAY_LENGTH", 1, Some(1), array::array_length::call, "The number of elements of an array.").reads(Reads::Types),
     pure("ARRAY_MAX", 1, Some(1), array::array_max::call, "The largest element of an array."),
     pure("ARRAY_MEDIAN", 1, Some(1), array::array_median::call, "The median of the numbers in an array."),
     pure("ARRAY_MIN", 1, Some(1), array::array_min::call, "The smallest element of an array."),
@@ -203,10 +260,10 @@ static FUNCTIONS: [Function; 140] = [
     pure("CHOOSE", 2, None, array::choose::call, "The argument at a place, counted from 1 after the first."),
     pure("CONCAT", 2, None, string::concat::call, "One string after the other."),
     pure("CONTAINS", 2, Some(3), string::contains::call, "Whether a string contains another; the third argument ignores case."),
-    pure("ContainsAllCi", 2, None, string::contains_all_ci::call, "Whether a string contains all of the others, whatever their case."),
-    pure("ContainsAllCs", 2, None, string::contains_all_cs::call, "Whether a string contains all of the others."),
-    pure("ContainsAnyCi", 2, None, string::contains_any_ci::call, "Whether a string contains any of the others, whatever their case."),
-    pure("ContainsAnyCs", 2, None, string::contains_any_cs::call, "Whether a string contains any of the others."),
+    pure("ContainsAllCi", 2, None, string::contains_all_ci::call, "Whether a string contains all of the others, whatever their case.").reads(Reads::FirstForEach),
+    pure("ContainsAllCs", 2, None, string::contains_all_cs::call, "Whether a string contains all of the others.").reads(Reads::FirstForEach),
+    pure("ContainsAnyCi", 2, None, string::contains_any_ci::call, "Whether a string contains any of the others, whatever their case.").reads(Reads::FirstForEach),
+    pure("ContainsAnyCs", 2, None, string::contains_any_cs::call, "Whether a string contains any of the others.").reads(Reads::FirstForEach),
     pure("COS", 1, Some(1), math::cos::call, "The cosine of an angle in radians."),
     pure("COT", 1, Some(1), math::cot::call, "The cotangent of an angle in radians."),
     pure("DateTimeAdd", 3, Some(3), datetime::date_time_add::call, "A time with some parts added."),
@@ -219,13 +276,13 @@ static FUNCTIONS: [Function; 140] = [
     pure("DateTimeToTimestamp", 1, Some(1), datetime::date_time_to_timestamp::call, "A time in milliseconds since 1970."),
     pure("DAY", 1, Some(1), datetime::day::call, "The day of a time."),
     pure("DEGREES", 1, Some(1), math::degrees::call, "An angle in degrees, from radians."),
-    pure("DocumentId", 1, Some(1), item::document_id::call, "The number of an item within its container."),
+    pure("DocumentId", 1, Some(1), item::document_id::call, "The number of an item within its container.").reads(Reads::Types),
     pure("ENDSWITH", 2, Some(3), string::ends_with::call, "Whether a string ends with another; the third argument ignores case."),
     pure("EXP", 1, Some(1), math::exp::call, "The exponential of a number."),
     pure("FLOOR", 1, Some(1), math::floor::call, "The largest whole number not above the number."),
-    pure("FullTextContains", 2, Some(2), fulltext::full_text_contains::call, "Whether a text contains a word or phrase."),
-    pure("FullTextContainsAll", 2, None, fulltext::full_text_contains_all::call, "Whether a text contains all of the words or phrases."),
-    pure("FullTextContainsAny", 2, None, fulltext::full_text_contains_any::call, "Whether a text contains any of the words or phrases."),
+    pure("FullTextContains", 2, Some(2), fulltext::full_text_contains::call, "Whether a text contains a word or phrase.").reads(Reads::FirstForEach),
+    pure("FullTextContainsAll", 2, None, fulltext::full_text_contains_all::call, "Whether a text contains all of the words or phrases.").reads(Reads::FirstForEach),
+    pure("FullTextContainsAny", 2, None, fulltext::full_text_contains_any::call, "Whether a text contains any of the words or phrases.").reads(Reads::FirstForEach),
     rank_only("FullTextScore", 2, None, fulltext::full_text_score::call, "The relevance of a text to words; only in ORDER BY RANK."),
     with_context("GetCurrentDateTime", 0, Some(0), datetime::get_current_date_time::call, "The time of the query as text."),
     with_context("GetCurrentDateTimeStatic", 0, Some(0), datetime::get_current_date_time_static::call, "The time of the query as text."),
@@ -247,19 +304,19 @@ static FUNCTIONS: [Function; 140] = [
     pure("IntMod", 2, Some(2), integer::int_mod::call, "The remainder of two 64-bit integers."),
     pure("IntMul", 2, Some(2), integer::int_mul::call, "The product of two 64-bit integers."),
     pure("IntSub", 2, Some(2), integer::int_sub::call, "The difference of two 64-bit integers."),
-    pure("IS_ARRAY", 1, Some(1), types::is_array::call, "Whether the value is an array."),
-    pure("IS_BOOL", 1, Some(1), types::is_bool::call, "Whether the value is a boolean."),
+    pure("IS_ARRAY", 1, Some(1), types::is_array::call, "Whether the value is an array.").reads(Reads::Types),
+    pure("IS_BOOL", 1, Some(1), types::is_bool::call, "Whether the value is a boolean.").reads(Reads::Types),
     pure("IS_DATETIME", 1, Some(1), datetime::is_datetime::call, "Whether the value is a time as text."),
-    pure("IS_DEFINED", 1, Some(1), types::is_defined::call, "Whether there is a value."),
-    pure("IS_FINITE_NUMBER", 1, Some(1), types::is_finite_number::call, "Whether the value is a finite number."),
-    pure("IS_INTEGER", 1, Some(1), types::is_integer::call, "Whether the value is a whole number of 64 bits."),
-    pure("IS_NULL", 1, Some(1), types::is_null::call, "Whether the value is null."),
-    pure("IS_NUMBER", 1, Some(1), types::is_number::call, "Whether the value is a number."),
-    pure("IS_OBJECT", 1, Some(1), types::is_object::call, "Whether the value is an object."),
-    pure("IS_PRIMITIVE", 1, Some(1), types::is_primitive::call, "Whether the value is null, a boolean, a number or a string."),
-    pure("IS_STRING", 1, Some(1), types::is_string::call, "Whether the value is a string."),
-    with_context("LAPSEDB_EXPIRES_AT", 1, Some(1), item::lapsedb_expires_at::call, "The second from which an item is gone; null if it stays. Ours alone."),
-    with_context("LAPSEDB_SECONDS_LEFT", 1, Some(1), item::lapsedb_seconds_left::call, "How many seconds an item has to live; null if it stays. Ours alone."),
+    pure("IS_DEFINED", 1, Some(1), types::is_defined::call, "Whether there is a value.").reads(Reads::Types),
+    pure("IS_FINITE_NUMBER", 1, Some(1), types::is_finite_number::call, "Whether the value is a finite number.").reads(Reads::Types),
+    pure("IS_INTEGER", 1, Some(1), types::is_integer::call, "Whether the value is a whole number of 64 bits.").reads(Reads::Types),
+    pure("IS_NULL", 1, Some(1), types::is_null::call, "Whether the value is null.").reads(Reads::Types),
+    pure("IS_NUMBER", 1, Some(1), types::is_number::call, "Whether the value is a number.").reads(Reads::Types),
+    pure("IS_OBJECT", 1, Some(1), types::is_object::call, "Whether the value is an object.").reads(Reads::Types),
+    pure("IS_PRIMITIVE", 1, Some(1), types::is_primitive::call, "Whether the value is null, a boolean, a number or a string.").reads(Reads::Types),
+    pure("IS_STRING", 1, Some(1), types::is_string::call, "Whether the value is a string.").reads(Reads::Types),
+    with_context("LAPSEDB_EXPIRES_AT", 1, Some(1), item::lapsedb_expires_at::call, "The second from which an item is gone; null if it stays. Ours alone.").reads(Reads::Types),
+    with_context("LAPSEDB_SECONDS_LEFT", 1, Some(1), item::lapsedb_seconds_left::call, "How many seconds an item has to live; null if it stays. Ours alone.").reads(Reads::Types),
     pure("LastIndexOf", 2, Some(3), string::last_index_of::call, "Where a string last occurs in another, or -1."),
     pure("LastSubstringAfter", 2, Some(2), string::last_substring_after::call, "What follows the last occurrence of another string."),
     pure("LastSubstringBefore", 2, Some(2), string::last_substring_before::call, "What precedes the last occurrence of another string."),
@@ -305,11 +362,11 @@ static FUNCTIONS: [Function; 140] = [
     pure("StringToNumber", 1, Some(1), string::string_to_number::call, "The number that a string says in JSON."),
     pure("StringToObject", 1, Some(1), string::string_to_object::call, "The object that a string says in JSON."),
     pure("ST_AREA", 1, Some(1), spatial::st_area::call, "The area of a geometry in square metres."),
-    pure("ST_DISTANCE", 2, Some(2), spatial::st_distance::call, "The distance of two geometries in metres."),
-    pure("ST_INTERSECTS", 2, Some(2), spatial::st_intersects::call, "Whether two geometries share a point."),
+    pure("ST_DISTANCE", 2, Some(2), spatial::st_distance::call, "The distance of two geometries in metres.").reads(Reads::FirstForEach),
+    pure("ST_INTERSECTS", 2, Some(2), spatial::st_intersects::call, "Whether two geometries share a point.").reads(Reads::FirstForEach),
     pure("ST_ISVALID", 1, Some(1), spatial::st_isvalid::call, "Whether a value is a valid GeoJSON geometry."),
     pure("ST_ISVALIDDETAILED", 1, Some(1), spatial::st_isvaliddetailed::call, "Whether a value is a valid GeoJSON geometry, and why not."),
-    pure("ST_WITHIN", 2, Some(2), spatial::st_within::call, "Whether the first geometry lies within the second."),
+    pure("ST_WITHIN", 2, Some(2), spatial::st_within::call, "Whether the first geometry lies within the second.").reads(Reads::FirstForEach),
     pure("SUBSTRING", 3, Some(3), string::substring::call, "A part of a string: start, counted from 0, and length."),
     pure("SubstringAfter", 2, Some(2), string::substring_after::call, "What follows the first occurrence of another string."),
     pure("SubstringBefore", 2, Some(2), string::substring_before::call, "What precedes the first occurrence of another string."),

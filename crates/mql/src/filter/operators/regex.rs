@@ -3,7 +3,7 @@
 use lapsedb_value::{Budget, Str, Value};
 
 use crate::filter::node::Run;
-use crate::pattern::Pattern;
+use crate::pattern::{MATCH_LIMIT_EXCEEDED, Pattern};
 use crate::{MqlError, Result};
 
 /// A pattern, and what it was made of.
@@ -58,8 +58,11 @@ impl RegexTest {
     pub(crate) fn matches(&self, value: &Value, run: &mut Run<'_>) -> bool {
         match value {
             Value::String(text) | Value::Symbol(text) => {
-                let found = self.pattern.is_match(text, run.env.budget());
-                run.answer(found)
+                match self.pattern.is_match(text, run.env.budget()) {
+                    // As mongod does: only expressions report a search that exceeds the limit.
+                    Err(error) if error.code == MATCH_LIMIT_EXCEEDED => false,
+                    found => run.answer(found),
+                }
             }
             Value::Regex { pattern, options } => {
                 **pattern == self.source && **options == self.options

@@ -1,5 +1,7 @@
 //! `LTRIM`: a string without blanks, or the given characters, at its start.
 
+use std::collections::HashSet;
+
 use lapsedb_value::Value;
 
 use crate::functions::args::{self, Args};
@@ -9,8 +11,9 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     if args.len() == 1 {
         return Some(Value::from(text.trim_start()));
     }
-    let unwanted = args::text(args, 1)?;
+    // A set, so that many unwanted characters cost no more than few.
+    let unwanted: HashSet<char> = args::text(args, 1)?.chars().collect();
     Some(Value::from(
-        text.trim_start_matches(|c| unwanted.contains(c)),
+        text.trim_start_matches(|c| unwanted.contains(&c)),
     ))
 }

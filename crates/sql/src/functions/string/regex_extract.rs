@@ -13,8 +13,10 @@ pub(crate) fn call(ctx: &Ctx<'_>, args: &Args<'_>) -> Result<Option<Value>, SqlE
     let Some(flags) = args::text_or(args, 2, "") else {
         return Ok(None);
     };
-    let Some(regex) = ctx.search(pattern, Dialect::Regex(flags), text)? else {
+    let Some(regex) = ctx.pattern(pattern, Dialect::Regex(flags))? else {
         return Ok(None);
     };
-    Ok(regex.find(text).map(|found| Value::from(found.as_str())))
+    let found = regex.find_at(text, 0, ctx.budget())?;
+    let part = found.and_then(|found| text.get(found.range));
+    Ok(part.map(Value::from))
 }

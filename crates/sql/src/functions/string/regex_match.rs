@@ -13,8 +13,9 @@ pub(crate) fn call(ctx: &Ctx<'_>, args: &Args<'_>) -> Result<Option<Value>, SqlE
     let Some(flags) = args::text_or(args, 2, "") else {
         return Ok(None);
     };
-    let Some(regex) = ctx.search(pattern, Dialect::Regex(flags), text)? else {
+    let Some(regex) = ctx.pattern(pattern, Dialect::Regex(flags))? else {
         return Ok(None);
     };
-    Ok(Some(Value::Bool(regex.is_match(text))))
+    let found = regex.is_match(text, ctx.budget())?;
+    Ok(Some(Value::Bool(found)))
 }
