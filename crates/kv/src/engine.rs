@@ -125,9 +125,12 @@ pub enum EngineError {
     /// The disk or the operating system refused.
     #[error("the disk failed: {0}")]
     Io(String),
-    /// The disk is full, or so nearly that the rest is kept for removing data. It may have room again later.
+    /// The disk is full or the quota used up, or so nearly that the rest is kept for removing data. There may be room again later.
     #[error("the disk is full: {0}")]
     NoSpace(String),
+    /// The process or the system has no file descriptor left. There may be some again later.
+    #[error("no more files can be opened: {0}")]
+    NoFiles(String),
     /// A key, value or batch exceeds [`Caps`].
     #[error("too large for the engine: {0}")]
     TooLarge(String),
@@ -139,6 +142,21 @@ pub enum EngineError {
     Closed,
 }
 
+impl EngineError {
+    /// Whether it may pass without a restart.
+    #[must_use]
+    pub const fn passes(&self) -> bool {
+        match self {
+            EngineError::NoSpace(_) | EngineError::NoFiles(_) => true,
+            EngineError::Corrupt(_)
+            | EngineError::Io(_)
+            | EngineError::TooLarge(_)
+            | EngineError::Invalid(_)
+            | EngineError::Closed => false,
+        }
+    }
+}
+
 /// Why a commit did not happen, or is not known to have happened.
 #[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
 pub enum CommitError {
@@ -148,7 +166,8 @@ pub enum CommitError {
     /// The time of commit had reached `not_after`; nothing was written.
     #[error("the batch came too late")]
     TooLate,
-    /// It was being written when the engine failed: a later start finds all of it or nothing. No reader of this run sees it.
+    /// It was being written when the engine failed: a later start finds all of it or nothing. No reader of this run sees it. Once
+    /// [`Engine::outcomes_are_known`] it was not committed.
     #[error("it is not known whether the batch was committed: {0}")]
     Unknown(EngineError),
     /// Nothing was written; the same batch may succeed if it is sent again.
@@ -159,6 +178,9 @@ pub enum CommitError {
     Failed(#[from] EngineError),
 }
 
+/// What follows a commit. It is called on any thread, the one that orders commits among them: it must be short and must not wait.
+pub type Then = Box<dyn FnOnce(Committed) + Send>;
+
 /// An ordered store of bytes.
 pub trait Engine: Send + Sync + 'static {
     /// Its snapshots.
@@ -166,7 +188,17 @@ pub trait Engine: Send + Sync + 'static {
     /// Everything committed so far, at one moment.
     fn snapshot(&self) -> impl Future<Output = Result<Self::Snapshot, EngineError>> + Send;
     /// Commits all of the batch or nothing. Dropping the future does not take the batch back.
-    fn commit(&self, batch: Batch) -> impl Future<Output = Result<Committed, CommitError>> + Send;
+    fn commit(&self, batch: Batch) -> impl Future<Output = Result<Committed, CommitError>> + Send {
+        // A box of nothing: it takes no memory.
+        self.commit_then(batch, Box::new(|_| ()))
+    }
+    /// The same, and if it is committed, `then` is called once readers can see it: before the answer where somebody waits for
+    /// that, and also where the future was dropped.
+    fn commit_then(
+        &self,
+        batch: Batch,
+        then: Then,
+    ) -> impl Future<Output = Result<Committed, CommitError>> + Send;
     /// Removes the keys of `[from, to)`, then gives their disk space back in its own time.
     fn drop_range(
         &self,
@@ -189,8 +221,16 @@ pub trait Engine: Send + Sync + 'static {
     fn caps(&self) -> Caps;
     /// Commits what is waiting, then refuses new work. Snapshots already taken stay readable.
     fn close(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
-    /// Why commits fail at present, if they do; after [`EngineError::NoSpace`] they may come back by themselves.
+    /// Why commits fail at present, or those that add something, if they do. Where the error [passes](EngineError::passes), they come
+    /// back by themselves.
     fn halted(&self) -> Option<EngineError>;
+    /// Whether no commit is left of which only a later start tells whether it happened: those that ended as
+    /// [`CommitError::Unknown`] until now did not.
+    fn outcomes_are_known(&self) -> bool;
+    /// Stored data that was found to be damaged while the engine worked in the background, each with a text. It goes on without.
+    fn damage(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Bytes on disk.
     fn disk_bytes(&self) -> u64;
     /// Bytes that are free where the data lives, and bytes that there are; none if that means nothing or is not known.

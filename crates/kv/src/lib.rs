@@ -19,7 +19,7 @@ pub use batch::{
 };
 pub use engine::{
     Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
-    Standstill, Time, prefix_end,
+    Standstill, Then, Time, prefix_end,
 };
 pub use engines::memory::{Memory, MemorySnapshot};
 #[cfg(feature = "rocksdb")]

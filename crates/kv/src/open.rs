@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::Batch;
 use crate::engine::{
     Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
-    Standstill, Time,
+    Standstill, Then, Time,
 };
 use crate::engines::memory::{Memory, MemorySnapshot};
 #[cfg(feature = "rocksdb")]
@@ -144,8 +144,8 @@ impl Engine for AnyEngine {
         }
     }
 
-    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        each!(AnyEngine in self, engine => engine.commit(batch).await)
+    async fn commit_then(&self, batch: Batch, then: Then) -> Result<Committed, CommitError> {
+        each!(AnyEngine in self, engine => engine.commit_then(batch, then).await)
     }
 
     async fn drop_range(&self, space: Space, from: &[u8], to: &[u8]) -> Result<(), EngineError> {
@@ -175,6 +175,14 @@ impl Engine for AnyEngine {
 
     fn halted(&self) -> Option<EngineError> {
         each!(AnyEngine in self, engine => engine.halted())
+    }
+
+    fn outcomes_are_known(&self) -> bool {
+        each!(AnyEngine in self, engine => engine.outcomes_are_known())
+    }
+
+    fn damage(&self) -> Vec<String> {
+        each!(AnyEngine in self, engine => engine.damage())
     }
 
     fn disk_bytes(&self) -> u64 {

@@ -25,7 +25,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use self::room::Room;
 use crate::batch::{Batch, STAMP_MAX};
-use crate::engine::{Caps, CommitError, Committed, EngineError, Millis, Space, Stamp, Time};
+use crate::engine::{Caps, CommitError, Committed, EngineError, Millis, Space, Stamp, Then, Time};
 use crate::group::{Change, Group, Mark, View};
 
 /// Batches that may wait; beyond this a commit is told to try again.
@@ -83,13 +83,26 @@ struct Request {
     bytes: usize,
     /// Stamps it needs behind its own.
     further: u64,
-    answer: oneshot::Sender<Result<Committed, CommitError>>,
+    then: Then,
+    answer: oneshot::Sender<Answer>,
 }
 
-type Answers = Vec<(
-    oneshot::Sender<Result<Committed, CommitError>>,
-    Result<Committed, CommitError>,
-)>;
+type Answers = Vec<(oneshot::Sender<Answer>, Answer)>;
+
+/// How a batch has ended. What follows a commit is done when this is dropped, wherever that is: with whoever waited, or in the
+/// channel that nobody reads any more because the client has hung up.
+struct Answer {
+    result: Result<Committed, CommitError>,
+    then: Option<Then>,
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let (Ok(committed), Some(then)) = (&self.result, self.then.take()) {
+            then(*committed);
+        }
+    }
+}
 
 impl<B: Backend> Sequencer<B> {
     pub fn start(backend: B, view: B::View, time: Arc<dyn Time>) -> Result<Self, EngineError> {
@@ -152,8 +165,13 @@ impl<B: Backend> Sequencer<B> {
         Ok((view, now))
     }
 
-    /// Once this is polled the batch is on its way, whether or not anybody waits for the answer.
+    #[cfg(test)]
     pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        self.commit_then(batch, Box::new(|_| ())).await
+    }
+
+    /// Once this is polled the batch is on its way, whether or not anybody waits for the answer.
+    pub async fn commit_then(&self, batch: Batch, then: Then) -> Result<Committed, CommitError> {
         let bytes = batch.validate(&self.shared.backend.caps())?;
         let further = batch.further_stamps();
         let (answer, answered) = oneshot::channel();
@@ -174,6 +192,7 @@ impl<B: Backend> Sequencer<B> {
                 batch,
                 bytes,
                 further,
+                then,
                 answer,
             });
             queue.waiting.len() >= queue.wanted
@@ -182,19 +201,30 @@ impl<B: Backend> Sequencer<B> {
             self.shared.wake.notify_one();
         }
         // The thread ended without an answer: by a panic, which may have been anywhere.
-        answered
-            .await
-            .unwrap_or(Err(CommitError::Unknown(EngineError::Closed)))
+        match answered.await {
+            Ok(answer) => answer.result.clone(),
+            Err(_) => Err(CommitError::Unknown(EngineError::Closed)),
+        }
     }
 
-    /// Why commits fail at present, if they do.
+    /// Why commits fail at present, or those that add something, if they do.
     pub fn halted(&self) -> Option<EngineError> {
+        let failed = {
+            let queue = self.shared.queue.lock();
+            let refusal = queue.refusal.as_ref();
+            refusal
+                .filter(|refusal| **refusal != EngineError::Closed)
+                .or(queue.room.missing())
+                .cloned()
+        };
+        failed.or_else(|| self.shared.backend.out_of_room())
+    }
+
+    /// Whether no write is left of which only the next start tells whether it happened: after an error that passes, a write has
+    /// succeeded, before which the engine beneath has given up what failed.
+    pub fn outcomes_are_known(&self) -> bool {
         let queue = self.shared.queue.lock();
-        let refusal = queue.refusal.as_ref();
-        refusal
-            .filter(|refusal| **refusal != EngineError::Closed)
-            .or(queue.room.missing())
-            .cloned()
+        queue.refusal.is_none() && queue.room.missing().is_none()
     }
 
     /// A commit of one range delete, for engines whose `drop_range` is not more than that.
@@ -206,7 +236,7 @@ impl<B: Backend> Sequencer<B> {
     ) -> Result<(), EngineError> {
         let mut batch = Batch::new();
         batch.delete_range(space, from, to);
-        match self.commit(batch).await {
+        match self.commit_then(batch, Box::new(|_| ())).await {
             Ok(_) => Ok(()),
             Err(CommitError::Failed(error) | CommitError::Unknown(error)) => Err(error),
             Err(CommitError::Retryable(text)) => Err(EngineError::Io(text)),
@@ -319,6 +349,7 @@ impl<B: Backend> Shared<B> {
             let Request {
                 batch,
                 further,
+                then,
                 answer,
                 ..
             } = request;
@@ -340,13 +371,12 @@ impl<B: Backend> Shared<B> {
                 mark.stamp = last;
                 least_admitted = least_admitted.min(limit);
             }
-            answers.push((
-                answer,
-                decided.map(|()| Committed {
-                    stamp,
-                    now: mark.now,
-                }),
-            ));
+            let result = decided.map(|()| Committed {
+                stamp,
+                now: mark.now,
+            });
+            let then = Some(then);
+            answers.push((answer, Answer { result, then }));
         }
         self.least_limit.store(least_admitted, Ordering::SeqCst);
 
@@ -366,9 +396,9 @@ impl<B: Backend> Shared<B> {
         self.published.notify_waiters();
         // Refusals too are told only now: a conflict may be with a batch of this very group, and
         // whoever hears of it must be able to see that batch.
-        for (answer, result) in answers {
-            // Whoever asked may have left; the commit stands all the same.
-            let _ = answer.send(result);
+        for (waiting, answer) in answers {
+            // Whoever asked may have left; the commit stands all the same, and so does what follows it.
+            let _ = waiting.send(answer);
         }
     }
 
@@ -386,14 +416,15 @@ impl<B: Backend> Shared<B> {
     /// pages it could not write and report success next time. So the write is not retried, and
     /// no other follows; reading goes on.
     ///
-    /// A full disk is the exception: the engine beneath has given up the file of the failed write, and takes no other until all
-    /// that was committed before is safe in new files.
+    /// Errors that pass, such as a full disk, are the exception: the engine beneath has given up the file of the failed write, and takes
+    /// no other until all that was committed before is safe in new files.
     fn fail(&self, answers: &mut Answers, error: EngineError) {
         let until = "writing has stopped until a restart";
         let stopped = match error {
             EngineError::Io(text) => EngineError::Io(format!("{until}: {text}")),
             EngineError::Corrupt(text) => EngineError::Corrupt(format!("{until}: {text}")),
             other @ (EngineError::NoSpace(_)
+            | EngineError::NoFiles(_)
             | EngineError::TooLarge(_)
             | EngineError::Invalid(_)
             | EngineError::Closed) => other,
@@ -402,27 +433,26 @@ impl<B: Backend> Shared<B> {
             stopped,
             EngineError::TooLarge(_) | EngineError::Invalid(_) | EngineError::Closed
         );
-        for (_, result) in answers.iter_mut() {
+        for (_, answer) in answers.iter_mut() {
             // What was refused before the write is not in it. What was admitted may be on disk, or come there later.
-            *result = Err(if result.is_ok() && !is_known {
+            answer.result = Err(if answer.result.is_ok() && !is_known {
                 CommitError::Unknown(stopped.clone())
             } else {
                 CommitError::Failed(stopped.clone())
             });
         }
-        let has_room = self.backend.out_of_room().is_none();
         let mut queue = self.queue.lock();
-        let stopped = match stopped {
-            EngineError::NoSpace(text) if queue.room.is_missing(&text, has_room) => return,
-            EngineError::NoSpace(text) => EngineError::Io(format!("{until}: {text}")),
-            other => other,
-        };
+        if stopped.passes() {
+            queue.room.is_missing(stopped);
+            return;
+        }
         tracing::error!(error = %stopped, "the store takes no more writes");
         queue.refusal = Some(stopped.clone());
         for request in queue.waiting.drain(..) {
-            let _ = request
-                .answer
-                .send(Err(CommitError::Failed(stopped.clone())));
+            let _ = request.answer.send(Answer {
+                result: Err(CommitError::Failed(stopped.clone())),
+                then: None,
+            });
         }
     }
 }

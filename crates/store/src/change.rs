@@ -124,11 +124,8 @@ impl Store {
         let mut batch = Batch::new();
         let drops = change.drops.clone();
         change.add_to(view, &mut batch);
-        let done = self.engine().commit(batch).await?;
-        for cid in &drops {
-            self.announce(*cid, done.stamp.0);
-        }
-        self.announce_circumstances();
+        let then = self.announcing(drops, true);
+        let done = self.engine().commit_then(batch, then).await?;
         Ok(MetaDone {
             lsn: done.stamp.0,
             now: Millis(done.now),

@@ -31,7 +31,7 @@ mod views;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use lapsedb_kv::{AnyEngine, Batch, Engine, Snapshot, Space, Template};
+use lapsedb_kv::{AnyEngine, Batch, Engine, Snapshot, Space, Template, Then};
 use lapsedb_record::clock::{ClockError, Move};
 use lapsedb_record::{Clock, Millis};
 use parking_lot::Mutex;
@@ -80,7 +80,7 @@ pub struct Store {
     engine: AnyEngine,
     clock: Arc<Clock>,
     image: ArcSwap<Image>,
-    listeners: Listeners,
+    listeners: Arc<Listeners>,
     marks: Arc<Marks>,
     views: Views,
     sweeping: Mutex<Option<Sweep>>,
@@ -167,10 +167,22 @@ impl Store {
         self.engine.disk_bytes()
     }
 
-    /// Why writes fail at present, if they do.
+    /// Why writes fail at present, or those that add something, if they do.
     #[must_use]
     pub fn writing_halted(&self) -> Option<String> {
         self.engine.halted().map(|error| error.to_string())
+    }
+
+    /// Whether every commit that ended as [`StoreError::Unknown`] is known not to have been made. Otherwise the next start tells.
+    #[must_use]
+    pub fn outcomes_are_known(&self) -> bool {
+        self.engine.outcomes_are_known()
+    }
+
+    /// Stored data that was found to be damaged in the background, one text for each table. Everything else goes on.
+    #[must_use]
+    pub fn damage(&self) -> Vec<String> {
+        self.engine.damage()
     }
 
     /// What is free of the disk and how large it is; nothing, if the store is in memory.
@@ -206,13 +218,11 @@ impl Store {
     /// # Errors
     /// When the engine fails.
     pub async fn persist_clock(&self) -> Result<()> {
-        self.save_clock().await?;
         // Who waits for a moment to come must look at a clock that was moved.
-        self.announce_circumstances();
-        Ok(())
+        self.save_clock(self.announcing([], true)).await
     }
 
-    async fn save_clock(&self) -> Result<()> {
+    async fn save_clock(&self, then: Then) -> Result<()> {
         let mut batch = Batch::new();
         let clock = self.clock.checkpoint(self.clock.now());
         batch.put(
@@ -220,7 +230,7 @@ impl Store {
             Template::from(keys::CLOCK),
             Template::from(clock),
         );
-        self.engine.commit(batch).await?;
+        self.engine.commit_then(batch, then).await?;
         Ok(())
     }
 
@@ -239,7 +249,8 @@ impl Store {
             Ok(planned) => planned,
             Err(refused) => return Ok(Err(refused)),
         };
-        let saved = match self.save_clock().await {
+        // Those who wait are woken when the move can be seen.
+        let saved = match self.save_clock(Box::new(|_| ())).await {
             Ok(()) => self.engine.sync().await.map_err(StoreError::from),
             Err(error) => Err(error),
         };

@@ -1,7 +1,9 @@
 //! Wakes who waits for a collection to change, instead of letting them ask again and again.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use lapsedb_kv::Then;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
@@ -65,17 +67,39 @@ impl Store {
 
     /// Tells those who listen that the catalog has changed or the clock was moved.
     pub fn announce_circumstances(&self) {
-        self.listeners
-            .circumstances
-            .send_modify(|changes| *changes = changes.wrapping_add(1));
+        self.listeners.circumstances_changed();
     }
 
-    /// Tells those who listen that a collection has a new commit.
-    pub(crate) fn announce(&self, cid: CollectionId, lsn: u64) {
-        self.listeners.all.send_replace(lsn);
-        let all = self.listeners.by_collection.read();
+    /// What a commit to collections is followed by: those who listen are woken. It belongs to the commit and not to the request that
+    /// waits for it, because the request ends without a word when its client hangs up.
+    pub(crate) fn announcing<C>(&self, collections: C, catalog_changed: bool) -> Then
+    where
+        C: IntoIterator<Item = CollectionId> + Send + 'static,
+    {
+        let listeners = Arc::clone(&self.listeners);
+        Box::new(move |committed| {
+            for cid in collections {
+                listeners.committed(cid, committed.stamp.0);
+            }
+            if catalog_changed {
+                listeners.circumstances_changed();
+            }
+        })
+    }
+}
+
+impl Listeners {
+    /// A collection has a new commit.
+    fn committed(&self, cid: CollectionId, lsn: u64) {
+        self.all.send_replace(lsn);
+        let all = self.by_collection.read();
         if let Some(sender) = all.get(&cid) {
             sender.send_replace(lsn);
         }
+    }
+
+    fn circumstances_changed(&self) {
+        self.circumstances
+            .send_modify(|changes| *changes = changes.wrapping_add(1));
     }
 }

@@ -14,7 +14,6 @@ use crate::catalog::Catalog;
 use crate::error::StoreError;
 use crate::index::named::build::Builders;
 use crate::keys;
-use crate::listen::Listeners;
 use crate::settled::Marks;
 use crate::views::Views;
 use crate::{Image, Store};
@@ -126,7 +125,7 @@ impl Store {
                 stamp: 0,
                 catalog: Arc::new(Catalog::empty()),
             }),
-            listeners: Listeners::default(),
+            listeners: Arc::default(),
             marks,
             views: Views::default(),
             sweeping: Mutex::default(),

@@ -416,8 +416,8 @@ impl<'a> Txn<'a> {
         let (records, told) = self.fill().await?;
         events::put(told, 0, &mut self.batch)?;
         self.batch.absent_at(self.view.snapshot.stamp());
-        let committed = store.engine().commit(self.batch).await?;
-        store.announce(self.collection.cid, committed.stamp.0);
+        let then = store.announcing([self.collection.cid], false);
+        let committed = store.engine().commit_then(self.batch, then).await?;
         let lens = Lens {
             now: Millis(committed.now),
             ..self.lens

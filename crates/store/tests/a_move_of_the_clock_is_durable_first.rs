@@ -56,7 +56,7 @@ fn what_others_commit_meanwhile_does_not_take_it_back() {
         assert_eq!(store.clock().show(planned), Millis(start.0 + 5000));
         // What a process that ends here leaves behind.
         let copied = tempfile::tempdir().unwrap();
-        copy(folder.path(), copied.path());
+        lapsedb_testkit::copy_folder(folder.path(), copied.path());
         let again = open(copied.path()).await;
         assert_eq!(again.clock().now(), Millis(start.0 + 5000));
         again.close().await.unwrap();
@@ -84,18 +84,4 @@ fn moves_at_once_are_all_made() {
         assert_eq!(store.clock().now(), Millis(start.0 + 7000));
         store.close().await.unwrap();
     });
-}
-
-/// The files as a process that is killed leaves them.
-fn copy(from: &std::path::Path, to: &std::path::Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let copied = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            std::fs::create_dir(&copied).unwrap();
-            copy(&entry.path(), &copied);
-        } else {
-            std::fs::copy(entry.path(), copied).unwrap();
-        }
-    }
 }

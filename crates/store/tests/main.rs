@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod a_capped_collection_loses_its_oldest;
+mod a_commit_wakes_though_nobody_waits;
 mod a_move_of_the_clock_is_durable_first;
 mod a_named_index_is_built_while_writers_write;
 mod an_index_build_gives_way_to_writers;

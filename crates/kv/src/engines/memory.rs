@@ -13,7 +13,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::batch::{Batch, tally};
 use crate::engine::{
     Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
-    Time,
+    Then, Time,
 };
 use crate::group::{Change, Mark, View};
 use crate::sequencer::{Backend, Sequencer};
@@ -56,8 +56,8 @@ impl Engine for Memory {
         Ok(MemorySnapshot { view, now })
     }
 
-    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        self.sequencer.commit(batch).await
+    async fn commit_then(&self, batch: Batch, then: Then) -> Result<Committed, CommitError> {
+        self.sequencer.commit_then(batch, then).await
     }
 
     async fn drop_range(&self, space: Space, from: &[u8], to: &[u8]) -> Result<(), EngineError> {
@@ -88,6 +88,10 @@ impl Engine for Memory {
 
     fn halted(&self) -> Option<EngineError> {
         self.sequencer.halted()
+    }
+
+    fn outcomes_are_known(&self) -> bool {
+        self.sequencer.outcomes_are_known()
     }
 
     fn disk_bytes(&self) -> u64 {

@@ -1,6 +1,8 @@
 //! The default engine: RocksDB on a local disk, durable before it answers.
 
+mod damage;
 mod database;
+mod durability;
 mod filter;
 mod lock;
 mod options;
@@ -15,6 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rocksdb::{DB, DBPinnableSlice, ReadOptions, SnapshotWithThreadMode, WriteBatch, WriteOptions};
 
+use self::damage::Keeper;
 use self::database::{Database, engine_error};
 use self::reclaim::Reclaimer;
 use self::rewrite::Rewriter;
@@ -22,7 +25,7 @@ pub use self::verify::{Verified, verify};
 use crate::batch::{Batch, tally};
 use crate::engine::{
     Caps, CommitError, Committed, Engine, EngineError, Millis, Page, Scan, Snapshot, Space, Stamp,
-    Time,
+    Then, Time,
 };
 use crate::group::{Change, Mark, View};
 use crate::judge::Judge;
@@ -46,6 +49,7 @@ pub struct Rocksdb {
     sequencer: Sequencer<Store>,
     reclaimer: Reclaimer,
     rewriter: Rewriter,
+    keeper: Keeper,
     caps: Caps,
 }
 
@@ -72,6 +76,7 @@ impl Rocksdb {
         };
         let reclaimer = Reclaimer::new(&database);
         let rewriter = Rewriter::new(&database);
+        let keeper = Keeper::start(&database)?;
         let sequencer = Sequencer::start(
             Store {
                 database,
@@ -85,6 +90,7 @@ impl Rocksdb {
             sequencer,
             reclaimer,
             rewriter,
+            keeper,
             caps,
         })
     }
@@ -103,8 +109,8 @@ impl Engine for Rocksdb {
         Ok(RocksdbSnapshot { view, now })
     }
 
-    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
-        self.sequencer.commit(batch).await
+    async fn commit_then(&self, batch: Batch, then: Then) -> Result<Committed, CommitError> {
+        self.sequencer.commit_then(batch, then).await
     }
 
     async fn drop_range(&self, space: Space, from: &[u8], to: &[u8]) -> Result<(), EngineError> {
@@ -141,6 +147,7 @@ impl Engine for Rocksdb {
         let settled = self.sequencer.backend().database.settle();
         self.rewriter.stop();
         self.reclaimer.stop();
+        self.keeper.stop();
         match settled {
             // It was closed before.
             Err(EngineError::Closed) => Ok(()),
@@ -150,6 +157,14 @@ impl Engine for Rocksdb {
 
     fn halted(&self) -> Option<EngineError> {
         self.sequencer.halted()
+    }
+
+    fn outcomes_are_known(&self) -> bool {
+        self.sequencer.outcomes_are_known()
+    }
+
+    fn damage(&self) -> Vec<String> {
+        self.sequencer.backend().database.damage.texts()
     }
 
     fn disk_bytes(&self) -> u64 {

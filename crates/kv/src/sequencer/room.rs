@@ -1,21 +1,19 @@
-//! What the sequencer knows of the room on disk.
+//! What the sequencer knows of errors that pass: a full disk, a used-up quota, no file descriptor left.
 
 use std::time::Duration;
 
 use crate::engine::EngineError;
 
-/// How often a sequencer that found no room tries to write again.
+/// How often a sequencer whose last write met such an error tries to write again.
 pub(super) const CHECK_EVERY: Duration = Duration::from_millis(500);
-/// After so many writes that found no room although there is some, the engine beneath does not recover by itself. RocksDB looks every five
-/// seconds, and then writes all that is in memory to new files.
-pub(super) const IN_VAIN_MAX: usize = 120;
 
 /// Whether the last write found room. If not, nothing is added until one succeeds; what removes is tried.
+///
+/// However often a write fails, this never becomes final: the engine beneath looks in its own time whether it can go on (RocksDB every
+/// five seconds, and then it writes all that is in memory to new files), and how many writes fail until then says nothing.
 #[derive(Default)]
 pub(super) struct Room {
     missing: Option<EngineError>,
-    /// Writes that found no room although the disk has some.
-    in_vain: usize,
 }
 
 impl Room {
@@ -26,22 +24,16 @@ impl Room {
 
     /// A write has succeeded.
     pub fn is_there(&mut self) {
-        self.in_vain = 0;
         if self.missing.take().is_some() {
-            tracing::info!("the disk has room again; writing goes on");
+            tracing::info!("the store can be written again; writing goes on");
         }
     }
 
-    /// A write has found no room; `has_room` is what the disk says. False if that will not change any more.
-    pub fn is_missing(&mut self, text: &str, has_room: bool) -> bool {
+    /// A write has met an error that passes.
+    pub fn is_missing(&mut self, error: EngineError) {
         if self.missing.is_none() {
-            tracing::error!(
-                error = text,
-                "the disk is full: nothing is added to the store until it has room again"
-            );
+            tracing::error!(%error, "nothing is added to the store until this has passed");
         }
-        self.missing = Some(EngineError::NoSpace(text.to_owned()));
-        self.in_vain += usize::from(has_room);
-        self.in_vain <= IN_VAIN_MAX
+        self.missing = Some(error);
     }
 }

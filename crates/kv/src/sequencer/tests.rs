@@ -13,8 +13,7 @@ use crate::suite::{HandTime, all, wait};
 struct Gate {
     closed: Arc<(Mutex<bool>, Condvar)>,
     entered: Arc<AtomicBool>,
-    broken: Arc<AtomicBool>,
-    full: Arc<AtomicBool>,
+    failure: Arc<Mutex<Option<EngineError>>>,
     writes: Arc<AtomicU64>,
 }
 
@@ -54,13 +53,10 @@ impl Backend for Gate {
         while *closed {
             opened.wait(&mut closed);
         }
-        if self.broken.load(Ordering::SeqCst) {
-            return Err(EngineError::Io("no space".to_owned()));
+        match self.failure.lock().clone() {
+            Some(failure) => Err(failure),
+            None => Ok(Marked(mark)),
         }
-        if self.full.load(Ordering::SeqCst) {
-            return Err(EngineError::NoSpace("full".to_owned()));
-        }
-        Ok(Marked(mark))
     }
 }
 
@@ -68,8 +64,7 @@ struct Bench {
     sequencer: Sequencer<Gate>,
     closed: Arc<(Mutex<bool>, Condvar)>,
     entered: Arc<AtomicBool>,
-    broken: Arc<AtomicBool>,
-    full: Arc<AtomicBool>,
+    failure: Arc<Mutex<Option<EngineError>>>,
     writes: Arc<AtomicU64>,
     time: Arc<HandTime>,
     _limit: TimeLimit,
@@ -78,15 +73,13 @@ struct Bench {
 fn bench() -> Bench {
     let closed = Arc::new((Mutex::new(false), Condvar::new()));
     let entered = Arc::new(AtomicBool::new(false));
-    let broken = Arc::new(AtomicBool::new(false));
-    let full = Arc::new(AtomicBool::new(false));
+    let failure = Arc::default();
     let writes = Arc::new(AtomicU64::new(0));
     let time = HandTime::at(99);
     let gate = Gate {
         closed: closed.clone(),
         entered: entered.clone(),
-        broken: broken.clone(),
-        full: full.clone(),
+        failure: Arc::clone(&failure),
         writes: writes.clone(),
     };
     let sequencer = Sequencer::start(gate, Marked(Mark::default()), time.clone()).unwrap();
@@ -94,8 +87,7 @@ fn bench() -> Bench {
         sequencer,
         closed,
         entered,
-        broken,
-        full,
+        failure,
         writes,
         time,
         _limit: TimeLimit::start(),
@@ -106,6 +98,17 @@ impl Bench {
     fn gate(&self, closed: bool) {
         *self.closed.0.lock() = closed;
         self.closed.1.notify_all();
+    }
+
+    /// How writes fail from now on, if they do.
+    fn fail(&self, failure: Option<EngineError>) {
+        *self.failure.lock() = failure;
+    }
+
+    fn until_writing_goes_on(&self) {
+        while self.sequencer.halted().is_some() {
+            std::thread::yield_now();
+        }
     }
 
     fn until_entered(&self) {
@@ -189,7 +192,7 @@ fn after_a_failed_write_nothing_is_written_but_reading_goes_on() {
     let bench = bench();
     wait(bench.sequencer.commit(batch(None))).unwrap();
     bench.gate(true);
-    bench.broken.store(true, Ordering::SeqCst);
+    bench.fail(Some(EngineError::Io("a failed sync".to_owned())));
     bench.entered.store(false, Ordering::SeqCst);
     let commits = (0..5).map(|_| bench.sequencer.commit(batch(Some(100))));
     let answers = wait(all(commits, async {
@@ -209,7 +212,7 @@ fn after_a_failed_write_nothing_is_written_but_reading_goes_on() {
         "{answers:?}"
     );
     // The disk may be well again: that is no reason to trust it.
-    bench.broken.store(false, Ordering::SeqCst);
+    bench.fail(None);
     assert!(stopped(&wait(bench.sequencer.commit(batch(None)))));
     bench.time.set(1_000);
     let (view, now) = wait(bench.sequencer.snapshot()).unwrap();
@@ -223,45 +226,109 @@ fn removal() -> Batch {
     batch
 }
 
-#[test]
-fn without_room_only_removing_is_tried_and_writing_comes_back_by_itself() {
-    let bench = bench();
-    wait(bench.sequencer.commit(batch(None))).unwrap();
-    bench.full.store(true, Ordering::SeqCst);
-    let no_space = EngineError::NoSpace("full".to_owned());
-    let unknown = Err(CommitError::Unknown(no_space.clone()));
-    assert_eq!(wait(bench.sequencer.commit(batch(None))), unknown);
-    assert_eq!(bench.sequencer.halted(), Some(no_space.clone()));
-    let refused = Err(CommitError::Failed(no_space));
-    assert_eq!(wait(bench.sequencer.commit(batch(None))), refused);
-    assert_eq!(wait(bench.sequencer.commit(removal())), unknown);
-    bench.full.store(false, Ordering::SeqCst);
-    while bench.sequencer.halted().is_some() {
-        std::thread::yield_now();
-    }
-    let committed = wait(bench.sequencer.commit(batch(None))).unwrap();
-    assert_eq!(
-        committed.stamp,
-        Stamp(2),
-        "what failed took no place in the order"
-    );
+/// The errors that pass.
+fn passing() -> [EngineError; 2] {
+    [
+        EngineError::NoSpace("full".to_owned()),
+        EngineError::NoFiles("too many".to_owned()),
+    ]
 }
 
 #[test]
-fn an_engine_that_finds_no_room_for_ever_stops() {
-    let bench = bench();
-    bench.full.store(true, Ordering::SeqCst);
-    for _ in 0..=room::IN_VAIN_MAX {
-        // Besides these it tries by itself.
-        let _ = wait(bench.sequencer.commit(removal()));
+fn without_room_only_removing_is_tried_and_writing_comes_back_by_itself() {
+    for failure in passing() {
+        let bench = bench();
+        wait(bench.sequencer.commit(batch(None))).unwrap();
+        assert!(bench.sequencer.outcomes_are_known());
+        bench.fail(Some(failure.clone()));
+        let unknown = Err(CommitError::Unknown(failure.clone()));
+        assert_eq!(wait(bench.sequencer.commit(batch(None))), unknown);
+        assert!(!bench.sequencer.outcomes_are_known());
+        assert_eq!(bench.sequencer.halted(), Some(failure.clone()));
+        let refused = Err(CommitError::Failed(failure));
+        assert_eq!(wait(bench.sequencer.commit(batch(None))), refused);
+        assert_eq!(wait(bench.sequencer.commit(removal())), unknown);
+        bench.fail(None);
+        bench.until_writing_goes_on();
+        assert!(bench.sequencer.outcomes_are_known());
+        let committed = wait(bench.sequencer.commit(batch(None))).unwrap();
+        assert_eq!(
+            committed.stamp,
+            Stamp(2),
+            "what failed took no place in the order"
+        );
     }
-    bench.full.store(false, Ordering::SeqCst);
-    let stopped = bench.sequencer.halted();
-    assert!(matches!(stopped, Some(EngineError::Io(_))), "{stopped:?}");
-    assert!(matches!(
-        wait(bench.sequencer.commit(removal())),
-        Err(CommitError::Failed(EngineError::Io(_)))
-    ));
+}
+
+/// How many writes come while the engine beneath recovers is up to the clients, and says nothing about whether it will.
+#[test]
+fn writing_comes_back_however_many_writes_have_failed() {
+    const WRITES: usize = 1_000;
+    for failure in passing() {
+        let bench = bench();
+        bench.fail(Some(failure.clone()));
+        for _ in 0..WRITES {
+            let answer = wait(bench.sequencer.commit(removal()));
+            assert_eq!(answer, Err(CommitError::Unknown(failure.clone())));
+        }
+        bench.fail(None);
+        bench.until_writing_goes_on();
+        wait(bench.sequencer.commit(batch(None))).unwrap();
+    }
+}
+
+/// Polls once, which sends the batch on its way.
+async fn begin<F: Future>(commit: &mut std::pin::Pin<Box<F>>) {
+    std::future::poll_fn(|cx| {
+        let _ = commit.as_mut().poll(cx);
+        Poll::Ready(())
+    })
+    .await;
+}
+
+#[test]
+fn what_follows_a_commit_follows_also_when_nobody_waits_for_it() {
+    let bench = bench();
+    let followed = Arc::new(Mutex::new(Vec::new()));
+    let then = |name: &'static str| -> Then {
+        let followed = Arc::clone(&followed);
+        Box::new(move |committed| followed.lock().push((name, committed.stamp)))
+    };
+    let commit = |name| Box::pin(bench.sequencer.commit_then(batch(Some(100)), then(name)));
+    wait(async {
+        commit("awaited").await.unwrap();
+        assert_eq!(followed.lock().last(), Some(&("awaited", Stamp(1))));
+        // Given up before it is written.
+        bench.gate(true);
+        bench.entered.store(false, Ordering::SeqCst);
+        let mut early = commit("given up early");
+        begin(&mut early).await;
+        bench.until_entered();
+        drop(early);
+        assert_eq!(followed.lock().len(), 1);
+        // Given up when it is written and its answer has not been taken.
+        let mut late = commit("given up late");
+        begin(&mut late).await;
+        bench.gate(false);
+        commit("another").await.unwrap();
+        drop(late);
+        // Nothing follows a batch that was refused, whether or not somebody waits.
+        bench.time.set(100);
+        assert_eq!(commit("refused").await, Err(CommitError::TooLate));
+        let mut refused = commit("refused and given up");
+        begin(&mut refused).await;
+        drop(refused);
+        bench.sequencer.commit(batch(None)).await.unwrap();
+    });
+    let mut followed = followed.lock().clone();
+    followed.sort_by_key(|(_, stamp)| *stamp);
+    let expected = [
+        ("awaited", Stamp(1)),
+        ("given up early", Stamp(2)),
+        ("given up late", Stamp(3)),
+        ("another", Stamp(4)),
+    ];
+    assert_eq!(followed, expected);
 }
 
 #[test]

@@ -97,13 +97,8 @@ impl Store {
         if let Some(note) = note {
             note.add_to(&mut batch);
         }
-        let done = self.engine().commit(batch).await?;
-        for cid in collections {
-            self.announce(cid, done.stamp.0);
-        }
-        if changes_catalog {
-            self.announce_circumstances();
-        }
+        let then = self.announcing(collections, changes_catalog);
+        let done = self.engine().commit_then(batch, then).await?;
         Ok(MetaDone {
             lsn: done.stamp.0,
             now: Millis(done.now),

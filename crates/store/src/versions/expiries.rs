@@ -200,8 +200,8 @@ async fn tell(store: &Store, view: &View, collection: &Arc<Collection>) -> Resul
         Template::from(state::key(cid)),
         meta_value(&body),
     );
-    let done = store.engine().commit(batch).await?;
-    store.announce(cid, done.stamp.0);
+    let then = store.announcing([cid], false);
+    store.engine().commit_then(batch, then).await?;
     Ok(dealt)
 }
 

@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use rocksdb::{
     ColumnFamily, ColumnFamilyDescriptor, DB, DEFAULT_COLUMN_FAMILY_NAME, ErrorKind, FlushOptions,
-    WriteBatch,
+    Options, WriteBatch,
 };
 
+use super::damage::Damage;
+use super::durability::Durability;
 use super::lock::FolderLock;
+use super::verify::tables_end;
+use super::wal::Verdict;
 use super::{options, wal};
 use crate::engine::{EngineError, Space, Stamp};
 use crate::group::Mark;
@@ -21,8 +25,12 @@ pub(super) const FILES: &str = "rocksdb";
 pub(super) const MARK_KEY: &[u8] = b"mark";
 /// The first byte of the mark: the format of the engine's own data.
 const MARK_FORMAT: u8 = 1;
-/// How RocksDB words ENOSPC.
+/// How RocksDB words ENOSPC, and with it every error that it recovers from (`tools/rocksdb/cpp/io_posix.cc`).
 const NO_SPACE: &str = "No space left on device";
+/// How the system words EDQUOT.
+const NO_QUOTA: &str = "Disk quota exceeded";
+/// How the system words EMFILE, and at the beginning ENFILE.
+const NO_FILES: &str = "Too many open files";
 pub(super) const MARK_BYTES: usize = 17;
 
 /// Whatever is handed out of the database — views, slices — holds an `Arc` of this.
@@ -31,6 +39,8 @@ pub(super) struct Database {
     pub db: &'static DB,
     spaces: [&'static ColumnFamily; Space::ALL.len()],
     _owner: Arc<DB>,
+    /// Tables that could not be read in the background.
+    pub damage: Arc<Damage>,
     files: PathBuf,
     // Declared last, so that the folder is free only once the files are closed.
     _lock: FolderLock,
@@ -45,10 +55,16 @@ impl Database {
         let lock = FolderLock::take(path)?;
         let files = path.join(FILES);
         let is_new = is_new(&files)?;
-        end_log_with_a_whole_record(&files, relaxed)?;
-        let options = options::database(is_new).map_err(engine_error)?;
-        let db =
-            DB::open_cf_descriptors(&options, &files, families(judge)).map_err(engine_error)?;
+        let promised = Durability::new(relaxed);
+        let written = Durability::stored(path)?;
+        end_log_with_a_whole_record(path, written.unwrap_or(promised))?;
+        let (mut options, families) = settings(is_new, judge)?;
+        let damage = Damage::of(&mut options);
+        let db = DB::open_cf_descriptors(&options, &files, families).map_err(engine_error)?;
+        // Opening has moved all that the logs held to tables. What is written from now on is under this run's promise.
+        if written != Some(promised) {
+            promised.store(path)?;
+        }
         let owner = Arc::new(db);
         // SAFETY: the reference points into the allocation of `owner`, which neither moves nor ends
         // before the `Database` that holds it. The reference and what is borrowed through it (families,
@@ -71,6 +87,7 @@ impl Database {
             db,
             spaces,
             _owner: owner,
+            damage,
             files,
             _lock: lock,
         }))
@@ -148,20 +165,24 @@ impl Database {
     }
 }
 
-/// All column families with their settings.
-pub(super) fn families(judge: &Arc<dyn Judge>) -> Vec<ColumnFamilyDescriptor> {
+/// The settings of the database, and of all its column families.
+pub(super) fn settings(
+    is_new: bool,
+    judge: &Arc<dyn Judge>,
+) -> Result<(Options, Vec<ColumnFamilyDescriptor>), EngineError> {
     let cache = options::cache();
-    let families = Space::ALL
-        .iter()
-        .map(|space| (space.name(), options::family(*space, &cache, judge)));
-    let own = (
-        DEFAULT_COLUMN_FAMILY_NAME,
-        options::family(Space::Meta, &cache, judge),
-    );
-    families
+    let database = options::database(is_new, &cache).map_err(engine_error)?;
+    let own = (DEFAULT_COLUMN_FAMILY_NAME, Space::Meta);
+    let families = Space::ALL.iter().map(|space| (space.name(), *space));
+    let families = families
         .chain([own])
-        .map(|(name, options)| ColumnFamilyDescriptor::new(name, options))
-        .collect()
+        .map(|(name, space)| {
+            let options = options::family(space, &cache, judge)?;
+            Ok(ColumnFamilyDescriptor::new(name, options))
+        })
+        .collect::<Result<_, _>>()
+        .map_err(engine_error)?;
+    Ok((database, families))
 }
 
 /// The mark that these bytes say.
@@ -181,26 +202,36 @@ pub(super) fn mark_of_value(value: &[u8]) -> Result<Mark, EngineError> {
     })
 }
 
-/// Cuts off what a loss of power has left of an unfinished write. Refuses a log that is damaged: what would be missing
+/// Removes what a loss of power has left of writes that did not have to survive it. Refuses a log that is damaged: what would be missing
 /// without the damaged part was acknowledged.
-fn end_log_with_a_whole_record(files: &Path, relaxed: bool) -> Result<(), EngineError> {
-    let inspection = wal::inspect(files)?;
+fn end_log_with_a_whole_record(store: &Path, written: Durability) -> Result<(), EngineError> {
+    let files = store.join(FILES);
+    let inspection = wal::inspect(&files)?;
     let Some(found) = &inspection.fault else {
         return Ok(());
     };
-    if !found.is_torn(relaxed) {
-        return Err(EngineError::Corrupt(format!(
+    match found.verdict(written) {
+        Verdict::Damaged => Err(EngineError::Corrupt(format!(
             "the write-ahead log is damaged: {inspection}. Without the damaged part {} would be lost. Restore a backup, or \
              run `lapsedb verify`, which says more and can drop that part",
             inspection.loss()
-        )));
+        ))),
+        Verdict::Torn => {
+            tracing::info!(log = %inspection, "the last write before the server ended was not finished; it is removed");
+            wal::cut_torn_end(&inspection, found)
+        }
+        Verdict::Unsynced => {
+            let end = || tables_end(&files, &inspection, found);
+            let copies = wal::drop_damaged(store, &inspection, found, end)?;
+            tracing::warn!(
+                log = %inspection,
+                lost = inspection.loss(),
+                copies = %copies.display(),
+                "a loss of power has cost commits that were not yet on disk (--durability relaxed); copies of the logs are kept"
+            );
+            Ok(())
+        }
     }
-    if found.following.begun > 0 {
-        tracing::warn!(log = %inspection, lost = inspection.loss(), "a loss of power has cost commits that were not yet on disk (--durability relaxed)");
-    } else {
-        tracing::info!(log = %inspection, "the last write before the server ended was not finished; it was not acknowledged and is removed");
-    }
-    wal::cut_torn_end(&inspection, found)
 }
 
 /// Whether there is nothing yet. RocksDB takes a folder without its CURRENT file for empty, starts
@@ -227,13 +258,21 @@ fn is_new(files: &Path) -> Result<bool, EngineError> {
     Ok(true)
 }
 
+/// Whether an error of the system is one that passes without a restart: no room, or no file descriptor.
+pub(super) fn passes(text: &str) -> bool {
+    [NO_FILES, NO_SPACE, NO_QUOTA]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
 /// RocksDB's text already says which file; only the kind decides what a caller can do.
 pub(super) fn engine_error(error: rocksdb::Error) -> EngineError {
     match error.kind() {
-        // RocksDB has a code of its own for this, which the crate does not pass on; the text is always the same.
-        ErrorKind::IOError if error.as_ref().contains(NO_SPACE) => {
-            EngineError::NoSpace(error.into_string())
+        // RocksDB has a code of its own for these, which the crate does not pass on; the texts are always the same.
+        ErrorKind::IOError if error.as_ref().contains(NO_FILES) => {
+            EngineError::NoFiles(error.into_string())
         }
+        ErrorKind::IOError if passes(error.as_ref()) => EngineError::NoSpace(error.into_string()),
         ErrorKind::Corruption => EngineError::Corrupt(error.into_string()),
         ErrorKind::ShutdownInProgress => EngineError::Closed,
         ErrorKind::NotFound

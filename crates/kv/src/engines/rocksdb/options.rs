@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use rocksdb::compaction_filter::Decision;
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DBRecoveryMode, DataBlockIndexType, LogLevel,
-    MergeOperands, Options,
+    MergeOperands, Options, WriteBufferManager,
 };
 
 use super::filter::Filters;
@@ -17,8 +17,11 @@ use crate::judge::Judge;
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// Blocks of tables in memory; taken as they are read, not at the start.
+/// Blocks of tables and write buffers in memory; taken as they are read and written, not at the start.
 const CACHE_BYTES_MAX: usize = 256 * MIB;
+/// Once a table is deleted, its blocks leave the cache as long as about one in twenty of those looked for is there. Without this
+/// a store of steady expiry, whose tables are rewritten again and again, fills the cache with blocks that nobody can ask for.
+const UNCACHE: &str = "uncache_aggressiveness=300";
 /// Writes of one space in memory before they become a table.
 const WRITE_BUFFER_BYTES: usize = 16 * MIB;
 /// The same for all spaces together.
@@ -58,7 +61,7 @@ const MANIFEST_STEP_BYTES: usize = 64 * KIB;
 const MANIFEST_BYTES_MAX: usize = 16 * MIB;
 
 /// The settings of the database as a whole.
-pub(super) fn database(is_new: bool) -> Result<Options, rocksdb::Error> {
+pub(super) fn database(is_new: bool, cache: &Cache) -> Result<Options, rocksdb::Error> {
     let mut options = Options::default();
     options.create_if_missing(is_new);
     options.create_missing_column_families(true);
@@ -70,7 +73,13 @@ pub(super) fn database(is_new: bool) -> Result<Options, rocksdb::Error> {
     // what each log says of the one before it.
     options.set_track_and_verify_wals_in_manifest(true);
     options.set_max_total_wal_size(LOG_BYTES_MAX);
-    options.set_db_write_buffer_size(WRITE_BUFFERS_BYTES_MAX);
+    // Their memory counts as the cache's: what they take, blocks give up. Writers do not wait for it.
+    let buffers = WriteBufferManager::new_write_buffer_manager_with_cache(
+        WRITE_BUFFERS_BYTES_MAX,
+        false,
+        cache.clone(),
+    );
+    options.set_write_buffer_manager(&buffers);
     // Only the sequencer writes. Folding sums on the way in also demands that writers take turns.
     options.set_allow_concurrent_memtable_write(false);
     options.set_enable_write_thread_adaptive_yield(false);
@@ -90,7 +99,7 @@ pub(super) fn database(is_new: bool) -> Result<Options, rocksdb::Error> {
     options.set_keep_log_file_num(DIARY_FILES_MAX);
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
-    // The only setting that the crate offers by its name alone.
+    // A setting that the crate offers by its name alone.
     options.get_options_from_string("track_and_verify_wals=true")
 }
 
@@ -112,13 +121,17 @@ fn open_files_max() -> i32 {
     share.min(OPEN_FILES_MAX) as i32
 }
 
-/// One cache for all spaces.
+/// One cache for all spaces, and for their write buffers.
 pub(super) fn cache() -> Cache {
     Cache::new_lru_cache(CACHE_BYTES_MAX)
 }
 
 /// The settings of one space.
-pub(super) fn family(space: Space, cache: &Cache, judge: &Arc<dyn Judge>) -> Options {
+pub(super) fn family(
+    space: Space,
+    cache: &Cache,
+    judge: &Arc<dyn Judge>,
+) -> Result<Options, rocksdb::Error> {
     let mut tables = BlockBasedOptions::default();
     tables.set_block_cache(cache);
     tables.set_block_size(BLOCK_BYTES);
@@ -142,7 +155,8 @@ pub(super) fn family(space: Space, cache: &Cache, judge: &Arc<dyn Judge>) -> Opt
         | Space::Tally => {}
     }
 
-    let mut options = Options::default();
+    // A setting that the crate offers by its name alone.
+    let mut options = Options::default().get_options_from_string(UNCACHE)?;
     options.set_block_based_table_factory(&tables);
     options.set_write_buffer_size(WRITE_BUFFER_BYTES);
     options.set_arena_block_size(ARENA_BLOCK_BYTES);
@@ -165,7 +179,7 @@ pub(super) fn family(space: Space, cache: &Cache, judge: &Arc<dyn Judge>) -> Opt
             }
         });
     }
-    options
+    Ok(options)
 }
 
 /// How tables are packed. Bodies are most of a store: the first tables are rewritten soon, so they are not packed at all, and

@@ -6,8 +6,11 @@ use std::process::{Command, Stdio};
 
 mod judged;
 mod log_damage;
+mod log_durability;
+mod log_obsolete;
+mod table_damage;
 
-use lapsedb_testkit::TimeLimit;
+use lapsedb_testkit::{TimeLimit, copy_folder};
 use parking_lot::RwLock;
 
 use super::*;
@@ -19,10 +22,14 @@ use crate::{AnyEngine, EngineKind, Fill, OpenOptions, Template};
 static PROCESS_START: RwLock<()> = RwLock::new(());
 
 fn open(path: &Path, now: Millis) -> Result<AnyEngine, OpenError> {
+    open_as(path, now, false)
+}
+
+fn open_as(path: &Path, now: Millis, relaxed: bool) -> Result<AnyEngine, OpenError> {
     let _no_start = PROCESS_START.read();
     let kind = EngineKind::Rocksdb {
         path: path.to_owned(),
-        relaxed: false,
+        relaxed,
     };
     crate::open(OpenOptions {
         kind,
@@ -59,15 +66,7 @@ fn log_file(path: &Path) -> std::path::PathBuf {
 /// A copy of the folder as a crash would leave it, while the engine still runs.
 fn crashed(path: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
-    std::fs::create_dir(copy.path().join("rocksdb")).unwrap();
-    for file in std::fs::read_dir(path.join("rocksdb")).unwrap() {
-        let file = file.unwrap();
-        std::fs::copy(
-            file.path(),
-            copy.path().join("rocksdb").join(file.file_name()),
-        )
-        .unwrap();
-    }
+    copy_folder(path, copy.path());
     copy
 }
 

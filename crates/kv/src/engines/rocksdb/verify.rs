@@ -4,9 +4,11 @@ use std::path::Path;
 
 use rocksdb::{DB, DBRecoveryMode, IteratorMode, ReadOptions};
 
-use super::database::{FILES, engine_error, families};
+use super::database::{FILES, engine_error, settings};
+use super::durability::Durability;
 use super::lock::FolderLock;
-use super::{options, wal};
+use super::wal;
+use super::wal::{Found, Inspection, Verdict};
 use crate::engine::{EngineError, Space};
 use crate::judge::mercy;
 use crate::open::OpenError;
@@ -32,13 +34,14 @@ pub fn verify(path: &Path, drop_damaged_log: bool) -> Result<Verified, OpenError
     }
     let _lock = FolderLock::take(path)?;
     let mut verified = Verified::default();
+    let written = Durability::stored(path)?.unwrap_or(Durability::Sync);
     let mut inspection = wal::inspect(&files)?;
     if drop_damaged_log
         && let Some(found) = &inspection.fault
-        && !found.is_torn(false)
+        && found.verdict(written) == Verdict::Damaged
     {
-        let kept = inspection.kept.sequence.unwrap_or(0);
-        let copies = wal::drop_damaged(path, &inspection, found, || tables_end(&files, kept))?;
+        let end = || tables_end(&files, &inspection, found);
+        let copies = wal::drop_damaged(path, &inspection, found, end)?;
         let lost = inspection.loss();
         let line = format!(
             "dropped: {lost}. {inspection}. The logs as they were: {}",
@@ -56,12 +59,17 @@ pub fn verify(path: &Path, drop_damaged_log: bool) -> Result<Verified, OpenError
         inspection.logs.len(),
         inspection.kept.begun
     ));
-    match &inspection.fault {
+    match inspection.fault.as_ref().map(|found| found.verdict(written)) {
         None => {}
-        Some(found) if found.is_torn(false) => verified.lines.push(format!(
-            "{inspection}. That write was not finished and not acknowledged; the next start removes it"
+        Some(Verdict::Torn) => verified.lines.push(format!(
+            "{inspection}. That write was not finished; the next start removes it"
         )),
-        Some(_) => {
+        Some(Verdict::Unsynced) => verified.lines.push(format!(
+            "{inspection}. A loss of power has cost {}, which were not yet on disk (--durability relaxed); the next start removes the \
+             rest of them and keeps copies of the logs",
+            inspection.loss()
+        )),
+        Some(Verdict::Damaged) => {
             let lost = inspection.loss();
             verified.damage.push(format!(
                 "{inspection}. Without the damaged part {lost} would be lost; `lapsedb verify --drop-damaged-log` drops it"
@@ -77,10 +85,9 @@ pub fn verify(path: &Path, drop_damaged_log: bool) -> Result<Verified, OpenError
 
 /// Opens for reading alone. What the log holds was judged before.
 fn open(files: &Path) -> Result<DB, EngineError> {
-    let mut options = options::database(false).map_err(engine_error)?;
+    let (mut options, families) = settings(false, &mercy())?;
     options.set_wal_recovery_mode(DBRecoveryMode::SkipAnyCorruptedRecord);
-    DB::open_cf_descriptors_read_only(&options, files, families(&mercy()), false)
-        .map_err(engine_error)
+    DB::open_cf_descriptors_read_only(&options, files, families, false).map_err(engine_error)
 }
 
 fn read_tables(db: &DB, verified: &mut Verified) {
@@ -115,11 +122,20 @@ fn read_tables(db: &DB, verified: &mut Verified) {
     }
 }
 
-/// Whether no table knows more than the log does up to `kept`. Column families become tables one by one: if one of them were ahead,
+/// Whether no table knows more than the logs do up to the fault. Column families become tables one by one: if one of them were ahead,
 /// items and their index entries would contradict each other.
-fn tables_end(files: &Path, kept: u64) -> Result<(), EngineError> {
+pub(super) fn tables_end(
+    files: &Path,
+    inspection: &Inspection,
+    found: &Found,
+) -> Result<(), EngineError> {
+    let is_ahead = |db: &DB| match inspection.kept.sequence {
+        Some(kept) => db.latest_sequence_number() > kept,
+        // No write is left in the logs, so the tables must end with the log before.
+        None => inspection.in_tables > inspection.logs[found.log].number,
+    };
     let why = match open(files) {
-        Ok(db) if db.latest_sequence_number() <= kept => return Ok(()),
+        Ok(db) if !is_ahead(&db) => return Ok(()),
         Ok(_) => "tables hold later writes already".to_owned(),
         // A log that is no longer written may not become shorter than the manifest says: tables were made from it.
         Err(error) => error.to_string(),

@@ -9,21 +9,37 @@
 //! 3. the file ends within the record, or a sector of it was never written. Sectors of one write reach the disk in any order, so
 //!    later parts of the same record may well be there.
 //!
-//! Everything else is *damage*: the store does not start, and names file and place. With `--durability relaxed` nothing
-//! confirms a record before the next, so there a sector that was never written ends the log whatever follows.
+//! Everything else is *damage*: the store does not start, and names file and place.
+//!
+//! With `--durability relaxed` nothing confirms a record before the next. Any sector since the last sync may be missing, and as a new log
+//! is begun before the old one is synced, the end of an older log too: by a cut within a record, by zeros, or right between two records,
+//! which only the next log tells, because it begins with the length of its predecessor. Such an end is *unsynced*: it is dropped
+//! with all that follows, as a consistent store needs, and copies are kept. It is damage nevertheless where the manifest says that the
+//! log was synced up to there. RocksDB syncs a log and says so before a table has its writes (there are several column families),
+//! so no table is ever ahead of an unsynced end.
+//!
+//! Which of both modes counts is that of the run that wrote the log, not of the one that reads it (`durability.rs`). Logs that
+//! RocksDB will not replay are not looked at (`manifest.rs`).
 
 mod block;
 mod crc32c;
+mod manifest;
+mod reader;
 mod repair;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use self::block::{BLOCK_BYTES, Fault, Fragment, Part};
+#[cfg(test)]
+pub(super) use self::crc32c::Crc32c;
+#[cfg(test)]
+pub(super) use self::manifest::read as read_manifest;
+use self::reader::{Predecessor, Reader, Stop, survey};
 pub(super) use self::repair::{cut_torn_end, drop_damaged};
-use super::database::{MARK_BYTES, MARK_KEY, mark_of_value};
+use super::database::{MARK_BYTES, MARK_KEY};
+use super::durability::Durability;
 use crate::engine::EngineError;
 use crate::group::Mark;
 
@@ -37,11 +53,13 @@ const MARK_PUT_BYTES: usize = 1 + 1 + MARK_KEY.len() + 1 + MARK_BYTES;
 /// A log file.
 #[derive(Clone, Debug)]
 pub(super) struct Log {
-    number: u64,
+    pub number: u64,
     pub path: PathBuf,
+    /// Its length.
+    bytes: u64,
 }
 
-/// What the logs hold.
+/// What the logs hold that RocksDB will replay.
 #[derive(Debug)]
 pub(super) struct Inspection {
     /// Oldest first.
@@ -50,6 +68,8 @@ pub(super) struct Inspection {
     pub kept: Batches,
     /// The first fault, if there is one.
     pub fault: Option<Found>,
+    /// Up to which log, exclusively, some column family has its writes in tables.
+    pub in_tables: u64,
 }
 
 /// Write batches of a stretch of the log.
@@ -63,6 +83,28 @@ pub(super) struct Batches {
     pub newest: Option<Mark>,
 }
 
+/// What a fault looks like.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Trace {
+    /// Bytes are not those that were written. No loss of power does that.
+    Altered,
+    /// A record is not there as a whole: the file ends within it, or a sector of it was never written.
+    Unfinished,
+    /// Whole records are missing at the end of a log that has a successor, or the log itself is.
+    Short,
+}
+
+/// What is to be done about a fault.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Verdict {
+    /// A write that a loss of power has interrupted, and nothing behind it: cut off.
+    Torn,
+    /// Writes that were not synced when the power was lost, and later ones of which some reached the disk: dropped, with copies.
+    Unsynced,
+    /// What was durable is not as it was: refused.
+    Damaged,
+}
+
 /// A fault, where it is, and what follows it.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -73,21 +115,27 @@ pub(super) struct Found {
     /// Up to where the log is whole, in bytes.
     pub whole: u64,
     reason: &'static str,
-    /// A loss of power may leave it so.
-    may_be_torn: bool,
-    /// A sector of it was never written.
-    is_unwritten: bool,
+    trace: Trace,
+    /// The manifest says that the faulty part was synced.
+    is_synced: bool,
     /// What follows in this log and later ones.
     pub following: Batches,
 }
 
 impl Found {
-    /// Whether this is no more than a write that a loss of power has interrupted.
-    pub fn is_torn(&self, relaxed: bool) -> bool {
-        if relaxed && self.is_unwritten {
-            return true;
+    /// What it is in a log that was written with this durability.
+    pub fn verdict(&self, written: Durability) -> Verdict {
+        match (self.trace, written) {
+            _ if self.is_synced => Verdict::Damaged,
+            (Trace::Altered, _) | (Trace::Short, Durability::Sync) => Verdict::Damaged,
+            (Trace::Unfinished, _) | (Trace::Short, Durability::Relaxed)
+                if self.following.begun == 0 =>
+            {
+                Verdict::Torn
+            }
+            (Trace::Unfinished, Durability::Sync) => Verdict::Damaged,
+            (Trace::Unfinished | Trace::Short, Durability::Relaxed) => Verdict::Unsynced,
         }
-        self.may_be_torn && self.following.begun == 0
     }
 }
 
@@ -116,39 +164,99 @@ impl fmt::Display for Inspection {
     }
 }
 
-/// Reads all logs in a folder. Changes nothing.
+/// Reads the logs in a folder that RocksDB will replay. Changes nothing.
 pub(super) fn inspect(files: &Path) -> Result<Inspection, EngineError> {
-    let logs = logs(files)?;
+    let manifest = manifest::read(files)?;
+    let mut logs = logs(files)?;
+    logs.retain(|log| manifest.replayed_from.is_none_or(|from| log.number >= from));
     let mut kept = Batches::default();
+    let mut fault = None;
     for (at, log) in logs.iter().enumerate() {
-        let failed = |error| EngineError::Io(format!("{}: {error}", log.path.display()));
-        let mut file = File::open(&log.path).map_err(failed)?;
-        let mut reader = Reader::new(&mut kept);
-        let Some(mut found) = reader.read(&mut file).map_err(failed)? else {
-            continue;
-        };
-        found.log = at;
-        let mut behind = Batches {
-            sequence: kept.sequence,
-            ..Batches::default()
-        };
-        survey(&mut file, Some(found.offset), &mut behind).map_err(failed)?;
-        for later in &logs[at + 1..] {
-            let failed = |error| EngineError::Io(format!("{}: {error}", later.path.display()));
-            let mut file = File::open(&later.path).map_err(failed)?;
-            survey(&mut file, None, &mut behind).map_err(failed)?;
+        let mut batches = kept;
+        let mut reader = Reader::new(&mut batches);
+        let stop = open(log)
+            .and_then(|mut file| reader.read(&mut file))
+            .map_err(|error| failed(log, &error))?;
+        let gap = reader
+            .predecessor
+            .and_then(|said| gap(&logs, at, said, manifest.replayed_from));
+        if gap.is_none() {
+            kept = batches;
         }
-        found.following = behind;
-        return Ok(Inspection {
-            logs,
-            kept,
-            fault: Some(found),
-        });
+        if let Some((at, stop)) = gap.or(stop.map(|stop| (at, stop))) {
+            fault = Some(found(&logs, at, stop, kept, &manifest.synced)?);
+            break;
+        }
     }
     Ok(Inspection {
         logs,
         kept,
-        fault: None,
+        fault,
+        in_tables: manifest.in_tables,
+    })
+}
+
+fn open(log: &Log) -> std::io::Result<File> {
+    File::open(&log.path)
+}
+
+fn failed(log: &Log, error: &std::io::Error) -> EngineError {
+    EngineError::Io(format!("{}: {error}", log.path.display()))
+}
+
+/// What is missing before the log at `at`, which says this of its predecessor.
+fn gap(logs: &[Log], at: usize, said: Predecessor, from: Option<u64>) -> Option<(usize, Stop)> {
+    let missing = Stop {
+        offset: 0,
+        whole: 0,
+        reason: "the log before this one is missing",
+        trace: Trace::Short,
+    };
+    let Some(before) = at.checked_sub(1) else {
+        // What RocksDB does not replay may be deleted.
+        let is_replayed = from.is_some_and(|from| said.number >= from);
+        return is_replayed.then_some((at, missing));
+    };
+    let log = &logs[before];
+    if log.number != said.number {
+        return Some((at, missing));
+    }
+    let short = Stop {
+        offset: log.bytes,
+        whole: log.bytes,
+        reason: "records are missing at the end: the next log tells of more",
+        trace: Trace::Short,
+    };
+    (log.bytes < said.bytes).then_some((before, short))
+}
+
+/// The fault, with all that can be read behind it.
+fn found(
+    logs: &[Log],
+    at: usize,
+    stop: Stop,
+    kept: Batches,
+    synced: &BTreeMap<u64, u64>,
+) -> Result<Found, EngineError> {
+    let mut following = Batches {
+        sequence: kept.sequence,
+        ..Batches::default()
+    };
+    let mut behind = Some(stop.offset);
+    for log in &logs[at..] {
+        open(log)
+            .and_then(|mut file| survey(&mut file, behind.take(), &mut following))
+            .map_err(|error| failed(log, &error))?;
+    }
+    let synced = synced.get(&logs[at].number);
+    Ok(Found {
+        log: at,
+        offset: stop.offset,
+        whole: stop.whole,
+        reason: stop.reason,
+        trace: stop.trace,
+        is_synced: synced.is_some_and(|synced| stop.whole < *synced),
+        following,
     })
 }
 
@@ -157,241 +265,22 @@ fn logs(files: &Path) -> Result<Vec<Log>, EngineError> {
     let failed = |error| EngineError::Io(format!("{}: {error}", files.display()));
     let mut logs = Vec::new();
     for entry in std::fs::read_dir(files).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
         let number = path
             .file_stem()
             .and_then(|stem| stem.to_str()?.parse().ok());
         if let Some(number) =
             number.filter(|_| path.extension().is_some_and(|end| end == LOG_EXTENSION))
         {
-            logs.push(Log { number, path });
+            let bytes = entry.metadata().map_err(failed)?.len();
+            logs.push(Log {
+                number,
+                path,
+                bytes,
+            });
         }
     }
     logs.sort_by_key(|log| log.number);
     Ok(logs)
-}
-
-/// A write batch of which only the beginning was read so far.
-#[derive(Default)]
-struct Open {
-    head: Vec<u8>,
-    /// Its newest bytes.
-    tail: Vec<u8>,
-}
-
-impl Open {
-    fn new(payload: &[u8]) -> Open {
-        let mut open = Open::default();
-        open.extend(payload);
-        open
-    }
-
-    fn extend(&mut self, payload: &[u8]) {
-        let missing = BATCH_HEAD_BYTES - self.head.len();
-        self.head.extend(payload.iter().take(missing));
-        let kept = payload.len().saturating_sub(MARK_PUT_BYTES);
-        self.tail.extend(&payload[kept..]);
-        self.tail
-            .drain(..self.tail.len().saturating_sub(MARK_PUT_BYTES));
-    }
-
-    /// Sequence numbers and the mark, if these are the bytes of one of our write batches.
-    fn end(self, batches: &mut Batches) {
-        let Some((sequence, rest)) = self.head.split_first_chunk::<8>() else {
-            return;
-        };
-        let count = rest
-            .first_chunk::<4>()
-            .map_or(0, |count| u32::from_le_bytes(*count));
-        let last = u64::from_le_bytes(*sequence).saturating_add(u64::from(count).saturating_sub(1));
-        batches.sequence = Some(last);
-        let at = MARK_PUT_BYTES - MARK_BYTES;
-        if let Some(value) = self.tail.get(at..)
-            && self.tail[2..at - 1] == *MARK_KEY
-            && let Ok(mark) = mark_of_value(value)
-        {
-            batches.newest = Some(mark);
-        }
-    }
-}
-
-/// Reads one log up to its first fault.
-struct Reader<'a> {
-    batches: &'a mut Batches,
-    open: Option<Open>,
-    /// Up to where whole records were read.
-    whole: u64,
-}
-
-impl Reader<'_> {
-    fn new(batches: &mut Batches) -> Reader<'_> {
-        Reader {
-            batches,
-            open: None,
-            whole: 0,
-        }
-    }
-
-    fn read(&mut self, file: &mut File) -> std::io::Result<Option<Found>> {
-        let mut block = vec![0; BLOCK_BYTES];
-        let mut start = 0;
-        loop {
-            let bytes = read_block(file, &mut block)?;
-            let block = &block[..bytes];
-            if let Some(found) = self.read_block(block, start) {
-                return Ok(Some(found));
-            }
-            start += bytes as u64;
-            if bytes < BLOCK_BYTES {
-                break;
-            }
-        }
-        // All fragments are right, but the last record has no end: the rest of it was never written.
-        Ok(self.open.take().map(|_| Found {
-            may_be_torn: true,
-            ..self.found(start, Fault::Cut.reason())
-        }))
-    }
-
-    fn read_block(&mut self, block: &[u8], start: u64) -> Option<Found> {
-        let mut at = 0;
-        loop {
-            let offset = start + at as u64;
-            match block::fragment(block, at) {
-                Ok(None) => return None,
-                Ok(Some(fragment)) => {
-                    if let Err(reason) = self.take(fragment) {
-                        return Some(self.found(offset, reason));
-                    }
-                    at = fragment.next;
-                    if self.open.is_none() {
-                        self.whole = start + at as u64;
-                    }
-                }
-                Err(fault) => {
-                    let was_whole = block::was_whole(block, at);
-                    let is_unwritten = !was_whole && block::is_unwritten(block, at);
-                    return Some(Found {
-                        is_unwritten,
-                        may_be_torn: is_unwritten || (!was_whole && fault == Fault::Cut),
-                        ..self.found(offset, fault.reason())
-                    });
-                }
-            }
-        }
-    }
-
-    fn found(&self, offset: u64, reason: &'static str) -> Found {
-        Found {
-            log: 0,
-            offset,
-            whole: self.whole,
-            reason,
-            may_be_torn: false,
-            is_unwritten: false,
-            following: Batches::default(),
-        }
-    }
-
-    fn take(&mut self, fragment: Fragment<'_>) -> Result<(), &'static str> {
-        match (fragment.part, &mut self.open) {
-            (Part::Aside, None) => {}
-            (Part::Full | Part::First, None) => {
-                self.batches.begun += 1;
-                let open = Open::new(fragment.payload);
-                if fragment.part == Part::Full {
-                    open.end(self.batches);
-                } else {
-                    self.open = Some(open);
-                }
-            }
-            (Part::Middle, Some(open)) => open.extend(fragment.payload),
-            (Part::Last, Some(open)) => {
-                open.extend(fragment.payload);
-                if let Some(open) = self.open.take() {
-                    open.end(self.batches);
-                }
-            }
-            (Part::Middle | Part::Last, None) => return Err("a record has no beginning"),
-            (Part::Full | Part::First | Part::Aside, Some(_)) => {
-                return Err("the record before this place has no end");
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Counts the write batches behind a fault, or in a whole log. Fragments are found again at the beginning of each block and, where a
-/// length is not to be trusted, by trying every place.
-fn survey(file: &mut File, behind: Option<u64>, batches: &mut Batches) -> std::io::Result<()> {
-    let known = batches.sequence;
-    let mut reader = Reader::new(batches);
-    let mut block = vec![0; BLOCK_BYTES];
-    let mut at = 0;
-    if let Some(offset) = behind {
-        let in_block = offset % BLOCK_BYTES as u64;
-        file.seek(SeekFrom::Start(offset - in_block))?;
-        at = in_block as usize;
-    } else {
-        file.rewind()?;
-    }
-    loop {
-        let bytes = read_block(file, &mut block)?;
-        let block = &block[..bytes];
-        while at < block.len() {
-            let trusted = block::fragment(block, at);
-            let Ok(Some(fragment)) = trusted else {
-                // Bytes of a value may look like a fragment: a batch that begins must also come later in order.
-                at = next_place(block, at, known);
-                reader.open = None;
-                continue;
-            };
-            if reader.take(fragment).is_err() {
-                reader.open = None;
-                // The beginning of a record counts, whatever was before it.
-                let _ = reader.take(fragment);
-            }
-            at = fragment.next;
-        }
-        at = 0;
-        if bytes < BLOCK_BYTES {
-            return Ok(());
-        }
-    }
-}
-
-/// The next place behind `at` where a fragment begins; the end of the block if there is none.
-fn next_place(block: &[u8], at: usize, known: Option<u64>) -> usize {
-    let is_fragment = |at: &usize| {
-        let Some(Ok(Some(fragment))) =
-            block::may_begin(block, *at).then(|| block::fragment(block, *at))
-        else {
-            return false;
-        };
-        match fragment.part {
-            Part::Middle | Part::Last | Part::Aside => true,
-            Part::Full | Part::First => fragment
-                .payload
-                .first_chunk::<8>()
-                .filter(|_| fragment.payload.len() >= BATCH_HEAD_BYTES)
-                .is_some_and(|first| known.is_none_or(|known| u64::from_le_bytes(*first) > known)),
-        }
-    };
-    (at + 1..block.len())
-        .find(is_fragment)
-        .unwrap_or(block.len())
-}
-
-/// Fills a block from a file; fewer bytes at its end.
-fn read_block(file: &mut File, block: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < block.len() {
-        match file.read(&mut block[filled..]) {
-            Ok(0) => break,
-            Ok(bytes) => filled += bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }

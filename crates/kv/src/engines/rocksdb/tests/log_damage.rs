@@ -3,19 +3,21 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::engines::rocksdb::durability::Durability;
+use crate::engines::rocksdb::wal::Verdict;
 use crate::verify;
 
 const BLOCK: usize = 32 * 1024;
 const PAGE: usize = 4 * 1024;
-const SECTOR: usize = 512;
+pub(super) const SECTOR: usize = 512;
 /// RocksDB itself is started for one in so many cases; all are judged.
-const STARTS_ONE_IN: usize = 16;
+pub(super) const STARTS_ONE_IN: usize = 16;
 
 /// Numbers that look random and are the same in every run.
-struct Noise(u64);
+pub(super) struct Noise(pub u64);
 
 impl Noise {
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -23,24 +25,37 @@ impl Noise {
         ((self.0 >> 33) as usize) % end
     }
 
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.below(256) as u8).collect()
     }
 }
 
+/// The newest commit of a store where each one puts an item of its own.
+pub(super) fn commits(engine: &AnyEngine) -> u64 {
+    let snapshot = wait(engine.snapshot()).unwrap();
+    let newest = snapshot.stamp().0;
+    let page = wait(snapshot.scan(Scan::prefix(Space::Items, b""))).unwrap();
+    assert_eq!(page.rows.len() as u64, newest, "a hole within the commits");
+    newest
+}
+
 /// A store that crashed after `commits`, with its only log.
-struct Crashed {
-    folder: tempfile::TempDir,
-    log: PathBuf,
-    bytes: Vec<u8>,
+pub(super) struct Crashed {
+    pub folder: tempfile::TempDir,
+    pub log: PathBuf,
+    pub bytes: Vec<u8>,
     /// The length of the log after each commit.
-    ends: Vec<usize>,
+    pub ends: Vec<usize>,
 }
 
 impl Crashed {
     fn after(values: &[Vec<u8>]) -> Crashed {
+        Crashed::written(values, false)
+    }
+
+    pub fn written(values: &[Vec<u8>], relaxed: bool) -> Crashed {
         let folder = tempfile::tempdir().unwrap();
-        let engine = open(folder.path(), 7).unwrap();
+        let engine = open_as(folder.path(), 7, relaxed).unwrap();
         let mut ends = Vec::new();
         for (key, value) in values.iter().enumerate() {
             put(&engine, &[key as u8], value);
@@ -58,30 +73,26 @@ impl Crashed {
     }
 
     /// Opens a fresh copy whose log has these bytes; says which commit is the newest, or why it refuses.
-    fn start(&self, bytes: &[u8], relaxed: bool) -> Result<u64, String> {
+    fn start(&self, bytes: &[u8]) -> Result<u64, String> {
         std::fs::write(&self.log, bytes).unwrap();
         let copy = crashed(self.folder.path());
-        let _no_start = PROCESS_START.read();
-        let engine = Rocksdb::open(copy.path(), relaxed, HandTime::at(0), crate::judge::mercy());
-        let engine = engine.map_err(|error| error.to_string())?;
-        let snapshot = wait(engine.snapshot()).unwrap();
-        let newest = snapshot.stamp().0;
-        let page = wait(snapshot.scan(Scan::prefix(Space::Items, b""))).unwrap();
-        assert_eq!(page.rows.len() as u64, newest, "a hole within the commits");
-        Ok(newest)
+        let engine = open(copy.path(), 0).map_err(|error| error.to_string())?;
+        Ok(commits(&engine))
     }
 
     /// What a start would do, without RocksDB: go on with so many commits, or refuse.
     fn judge(&self, bytes: &[u8]) -> Result<usize, String> {
         std::fs::write(&self.log, bytes).unwrap();
         let inspection = wal::inspect(self.log.parent().unwrap()).unwrap();
-        match &inspection.fault {
-            None => Ok(self.ends.iter().filter(|end| **end <= bytes.len()).count()),
-            Some(found) if found.is_torn(false) => {
-                let whole = found.whole as usize;
-                Ok(self.ends.iter().filter(|end| **end <= whole).count())
-            }
-            Some(_) => Err(inspection.to_string()),
+        let kept = inspection.kept.newest.map_or(0, |mark| mark.stamp.0);
+        match inspection
+            .fault
+            .as_ref()
+            .map(|found| found.verdict(Durability::Sync))
+        {
+            None | Some(Verdict::Torn) => Ok(kept as usize),
+            Some(Verdict::Damaged) => Err(inspection.to_string()),
+            Some(Verdict::Unsynced) => panic!("with sync all is synced"),
         }
     }
 
@@ -89,7 +100,7 @@ impl Crashed {
     fn loses_nothing(&self, bytes: &[u8], what: &str) -> bool {
         let result = match self.judge(bytes) {
             // What is let through must be seen in the store itself.
-            Ok(_) => self.start(bytes, false),
+            Ok(_) => self.start(bytes),
             Err(refusal) => Err(refusal),
         };
         match result {
@@ -111,7 +122,7 @@ impl Crashed {
     }
 }
 
-fn flipped(bytes: &[u8], bit: usize) -> Vec<u8> {
+pub(super) fn flipped(bytes: &[u8], bit: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[bit / 8] ^= 1 << (bit % 8);
     bytes
@@ -145,7 +156,7 @@ fn no_flipped_bit_of_the_log_drops_a_commit() {
     let headers = last_headers(&store.bytes);
     assert!(headers.len() >= 6, "{headers:?}");
     for header in headers {
-        let refusal = store.start(&flipped(&store.bytes, header * 8 + 40), false);
+        let refusal = store.start(&flipped(&store.bytes, header * 8 + 40));
         assert!(refusal.is_err(), "{header}");
         for bit in header * 8..(header + 7) * 8 {
             let what = format!("bit {bit} of the header at {header}");
@@ -159,10 +170,7 @@ fn no_flipped_bit_of_the_log_drops_a_commit() {
         let bit = noise.below(store.bytes.len() * 8);
         store.loses_nothing(&flipped(&store.bytes, bit), &format!("bit {bit}"));
     }
-    assert_eq!(
-        store.start(&store.bytes, false),
-        Ok(store.ends.len() as u64)
-    );
+    assert_eq!(store.start(&store.bytes), Ok(store.ends.len() as u64));
 }
 
 /// A store whose last write, of these bytes, was under way when the power was lost. `missing` are the parts of the file that did
@@ -197,7 +205,7 @@ fn pages_of_the_last_write_may_be_missing_in_any_order() {
         let newest = if bytes == store.bytes { 6 } else { 5 };
         assert_eq!(store.judge(&bytes), Ok(newest), "{pattern:?}");
         if number % STARTS_ONE_IN == 0 {
-            assert_eq!(store.start(&bytes, false), Ok(newest as u64), "{pattern:?}");
+            assert_eq!(store.start(&bytes), Ok(newest as u64), "{pattern:?}");
         }
     }
 }
@@ -223,8 +231,8 @@ fn sectors_of_the_last_write_may_be_missing_and_the_file_may_be_short() {
         longer.resize(3 * BLOCK, 0);
         assert_eq!(store.judge(&longer), Ok(3), "{length} bytes and zeros");
         if (length - begin) % (STARTS_ONE_IN * STARTS_ONE_IN) == 0 {
-            assert_eq!(store.start(&store.bytes[..length], false), Ok(3));
-            assert_eq!(store.start(&longer, false), Ok(3));
+            assert_eq!(store.start(&store.bytes[..length]), Ok(3));
+            assert_eq!(store.start(&longer), Ok(3));
         }
     }
 }
@@ -241,7 +249,7 @@ fn what_lies_in_later_logs_shows_that_a_record_was_acknowledged() {
     .unwrap();
     let inspection = wal::inspect(folder.path()).unwrap();
     let found = inspection.fault.unwrap();
-    assert!(found.is_torn(false));
+    assert_eq!(found.verdict(Durability::Sync), Verdict::Torn);
     assert_eq!(found.whole as usize, store.ends[1]);
     std::fs::write(
         folder.path().join("000011.log"),
@@ -249,26 +257,13 @@ fn what_lies_in_later_logs_shows_that_a_record_was_acknowledged() {
     )
     .unwrap();
     let inspection = wal::inspect(folder.path()).unwrap();
-    assert!(!inspection.fault.as_ref().unwrap().is_torn(false));
+    let found = inspection.fault.as_ref().unwrap();
+    assert_eq!(found.verdict(Durability::Sync), Verdict::Damaged);
     assert!(
         inspection.loss().contains("from 3 to 4"),
         "{}",
         inspection.loss()
     );
-}
-
-#[test]
-fn relaxed_ends_the_log_at_an_unwritten_sector_but_not_at_a_flipped_bit() {
-    let mut noise = Noise(8);
-    let values: Vec<Vec<u8>> = (0..20).map(|_| noise.bytes(2_000)).collect();
-    let store = Crashed::after(&values);
-    let mut hole = store.bytes.clone();
-    hole[3 * PAGE..4 * PAGE].fill(0);
-    let whole = store.ends.iter().filter(|end| **end <= 3 * PAGE).count() as u64;
-    assert_eq!(store.start(&hole, true), Ok(whole));
-    assert!(store.start(&hole, false).is_err());
-    let bit = flipped(&store.bytes, (3 * PAGE + 100) * 8);
-    assert!(store.start(&bit, true).is_err());
 }
 
 #[test]

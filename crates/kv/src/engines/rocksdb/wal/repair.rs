@@ -1,6 +1,7 @@
 //! Brings a log into the state that RocksDB demands: it ends with a whole record.
 
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::{Found, Inspection};
@@ -9,9 +10,11 @@ use crate::engine::EngineError;
 /// Begins the name of the folder that keeps what was dropped, beside RocksDB's files.
 const DROPPED: &str = "dropped-log";
 
-/// Cuts a log off behind its last whole record, durably. Logs behind it hold nothing then.
+/// Cuts a log off behind its last whole record, durably. Logs behind it hold nothing then. The newest is cut first: whenever that is
+/// interrupted, what is left has the same fault with less behind it.
 pub fn cut_torn_end(inspection: &Inspection, found: &Found) -> Result<(), EngineError> {
-    for (at, log) in inspection.logs.iter().enumerate().skip(found.log) {
+    let logs = inspection.logs.iter().enumerate();
+    for (at, log) in logs.skip(found.log).rev() {
         let length = if at == found.log { found.whole } else { 0 };
         let cut = || {
             let file = OpenOptions::new().write(true).open(&log.path)?;
@@ -33,10 +36,8 @@ pub fn drop_damaged(
     found: &Found,
     may_go_on: impl FnOnce() -> Result<(), EngineError>,
 ) -> Result<PathBuf, EngineError> {
-    let number = inspection.logs[found.log].number;
-    let folder = store.join(format!("{DROPPED}-{number:06}-{}", found.offset));
+    let folder = new_folder(store, inspection.logs[found.log].number, found.offset)?;
     let failed = |error: std::io::Error| EngineError::Io(format!("{}: {error}", folder.display()));
-    std::fs::create_dir_all(&folder).map_err(failed)?;
     let mut copies = Vec::new();
     for log in &inspection.logs[found.log..] {
         let copy = folder.join(log.path.file_name().unwrap_or_default());
@@ -63,4 +64,23 @@ pub fn drop_damaged(
         return Err(error);
     }
     Ok(folder)
+}
+
+/// A folder for copies. One that is there already has copies from before an interruption, which are worth more than those of what is left.
+fn new_folder(store: &Path, log: u64, offset: u64) -> Result<PathBuf, EngineError> {
+    let name = format!("{DROPPED}-{log:06}-{offset}");
+    let mut folder = store.join(&name);
+    let mut attempt = 1;
+    loop {
+        match std::fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                attempt += 1;
+                folder = store.join(format!("{name}-{attempt}"));
+            }
+            Err(error) => {
+                return Err(EngineError::Io(format!("{}: {error}", folder.display())));
+            }
+        }
+    }
 }
