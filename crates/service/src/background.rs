@@ -3,14 +3,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 
 use lapsedb_store::CollectionId;
 use parking_lot::Mutex;
+
+use crate::caught::caught;
 
 /// A piece that has failed n times in a row is left out 2^n times, but at most so often.
 const LEFT_OUT_MAX: u32 = 64;
@@ -83,8 +82,89 @@ pub(crate) struct Background {
     failures: [AtomicU64; Work::ALL.len()],
 }
 
-/// A kind of work for one collection, or for none in particular.
-type Piece = (Work, Option<CollectionId>);
+/// What is run, fails and succeeds by itself. Each place that runs something has its own: two that shared one would clear each other's
+/// failures, and leave each other out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Piece {
+    /// Forgetting sessions and what belongs to them.
+    ForgetSessions,
+    /// Making the clock durable.
+    KeepClock,
+    /// Finding dropped collections whose data is still there.
+    FindDrops,
+    /// Removing the data of one.
+    DropData(CollectionId),
+    /// Keeping the changes of all collections of the MongoDB API, and of one.
+    KeepAllChanges,
+    KeepChanges(CollectionId),
+    /// Emitting expiry events and removing old versions, of all collections and of one.
+    KeepAllVersions,
+    KeepVersions(CollectionId),
+    /// Finishing named indexes: looking for them, removing what dropped ones have left, building one by its number.
+    FinishIndexes,
+    RemoveIndexes(CollectionId),
+    BuildNamedIndex(CollectionId, u32),
+    /// Building the index of an indexing policy: looking for collections that need it, and one of them.
+    FindIndexBuilds,
+    BuildIndex(CollectionId),
+    /// Removing expired items, of all collections and of one.
+    PurgeAll,
+    Purge(CollectionId),
+    /// Rewriting what was purged: choosing a collection, asking whether it is worth it, and a part of it.
+    RewriteNext,
+    WeighRewrite(CollectionId),
+    Rewrite(CollectionId),
+    /// Counting one collection for the metrics page.
+    Count(CollectionId),
+}
+
+impl Piece {
+    /// Of which kind it is.
+    const fn work(self) -> Work {
+        match self {
+            Piece::ForgetSessions => Work::Sessions,
+            Piece::KeepClock => Work::Clock,
+            Piece::FindDrops | Piece::DropData(_) => Work::Drops,
+            Piece::KeepAllChanges
+            | Piece::KeepChanges(_)
+            | Piece::KeepAllVersions
+            | Piece::KeepVersions(_) => Work::Versions,
+            Piece::FinishIndexes
+            | Piece::RemoveIndexes(_)
+            | Piece::BuildNamedIndex(..)
+            | Piece::FindIndexBuilds
+            | Piece::BuildIndex(_) => Work::Indexes,
+            Piece::PurgeAll | Piece::Purge(_) => Work::Purge,
+            Piece::RewriteNext | Piece::WeighRewrite(_) | Piece::Rewrite(_) => Work::Rewrite,
+            Piece::Count(_) => Work::Figures,
+        }
+    }
+
+    /// For which collection, if it is for one.
+    const fn collection(self) -> Option<CollectionId> {
+        match self {
+            Piece::DropData(cid)
+            | Piece::KeepChanges(cid)
+            | Piece::KeepVersions(cid)
+            | Piece::RemoveIndexes(cid)
+            | Piece::BuildNamedIndex(cid, _)
+            | Piece::BuildIndex(cid)
+            | Piece::Purge(cid)
+            | Piece::WeighRewrite(cid)
+            | Piece::Rewrite(cid)
+            | Piece::Count(cid) => Some(cid),
+            Piece::ForgetSessions
+            | Piece::KeepClock
+            | Piece::FindDrops
+            | Piece::KeepAllChanges
+            | Piece::KeepAllVersions
+            | Piece::FinishIndexes
+            | Piece::FindIndexBuilds
+            | Piece::PurgeAll
+            | Piece::RewriteNext => None,
+        }
+    }
+}
 
 struct Failing {
     why: String,
@@ -97,11 +177,9 @@ impl Background {
     /// Runs one piece of work. Nothing comes back if it fails, or if it is left out because it failed lately.
     pub(crate) async fn run<T, E: Display>(
         &self,
-        work: Work,
-        cid: Option<CollectionId>,
+        piece: Piece,
         task: impl Future<Output = Result<T, E>>,
     ) -> Option<T> {
-        let piece = (work, cid);
         if self.is_left_out(piece) {
             return None;
         }
@@ -120,7 +198,9 @@ impl Background {
     /// Forgets collections that are no more; those whose data is being removed are none any more.
     pub(crate) fn keep(&self, exists: impl Fn(CollectionId) -> bool) {
         let mut failing = self.failing.lock();
-        failing.retain(|(work, cid), _| *work == Work::Drops || cid.is_none_or(&exists));
+        failing.retain(|piece, _| {
+            piece.work() == Work::Drops || piece.collection().is_none_or(&exists)
+        });
     }
 
     pub(crate) fn states(&self) -> Vec<WorkState> {
@@ -128,7 +208,7 @@ impl Background {
         let state = |work: Work| WorkState {
             work,
             failures: self.failures[work as usize].load(Ordering::Relaxed),
-            failing: failing.keys().filter(|piece| piece.0 == work).count() as u64,
+            failing: failing.keys().filter(|piece| piece.work() == work).count() as u64,
         };
         Work::ALL.map(state).to_vec()
     }
@@ -143,21 +223,21 @@ impl Background {
         }
     }
 
-    fn succeeded(&self, (work, cid): Piece) {
-        if self.failing.lock().remove(&(work, cid)).is_some() {
-            let collection = cid.map(|cid| cid.0);
+    fn succeeded(&self, piece: Piece) {
+        if self.failing.lock().remove(&piece).is_some() {
             tracing::info!(
-                work = work.name(),
-                collection,
+                work = piece.work().name(),
+                collection = piece.collection().map(|cid| cid.0),
+                ?piece,
                 "background work succeeds again"
             );
         }
     }
 
-    fn failed(&self, (work, cid): Piece, why: String) {
-        self.failures[work as usize].fetch_add(1, Ordering::Relaxed);
+    fn failed(&self, piece: Piece, why: String) {
+        self.failures[piece.work() as usize].fetch_add(1, Ordering::Relaxed);
         let mut all = self.failing.lock();
-        let failing = all.entry((work, cid)).or_insert_with(|| Failing {
+        let failing = all.entry(piece).or_insert_with(|| Failing {
             why: String::new(),
             in_a_row: 0,
             left_out: 0,
@@ -166,10 +246,10 @@ impl Background {
         failing.left_out = 2_u32.saturating_pow(failing.in_a_row).min(LEFT_OUT_MAX);
         // The same failure again is counted, not logged.
         if failing.why != why {
-            let collection = cid.map(|cid| cid.0);
             tracing::error!(
-                work = work.name(),
-                collection,
+                work = piece.work().name(),
+                collection = piece.collection().map(|cid| cid.0),
+                ?piece,
                 error = why,
                 "background work failed; it is tried again, other work goes on"
             );
@@ -178,40 +258,20 @@ impl Background {
     }
 }
 
-/// Runs a task; a panic in it becomes an error that has its text.
-async fn caught<F: Future>(task: F) -> Result<F::Output, String> {
-    let mut task = pin!(task);
-    // What a task that panicked leaves behind is dropped with it; what it shares with others is behind locks that do not
-    // poison and hold no half-made state across an await.
-    poll_fn(|context| {
-        let poll = || task.as_mut().poll(context);
-        match catch_unwind(AssertUnwindSafe(poll)) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(done)) => Poll::Ready(Ok(done)),
-            Err(panic) => {
-                let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-                Poll::Ready(Err(text.unwrap_or_else(|| "no message".to_owned())))
-            }
-        }
-    })
-    .await
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
 
-    const A: Option<CollectionId> = Some(CollectionId(1));
-    const B: Option<CollectionId> = Some(CollectionId(2));
+    const A: CollectionId = CollectionId(1);
+    const B: CollectionId = CollectionId(2);
 
     async fn run(
         background: &Background,
-        cid: Option<CollectionId>,
+        cid: CollectionId,
         result: Result<u8, &str>,
     ) -> Option<u8> {
-        background.run(Work::Purge, cid, async { result }).await
+        background.run(Piece::Purge(cid), async { result }).await
     }
 
     fn state(background: &Background) -> (u64, u64) {
@@ -254,7 +314,7 @@ mod tests {
             run(&background, A, Err("damaged")).await;
             run(&background, B, Err("damaged")).await;
             assert_eq!(state(&background), (2, 2));
-            background.keep(|cid| Some(cid) == A);
+            background.keep(|cid| cid == A);
             assert_eq!(state(&background), (2, 1));
             for _ in 0..2 {
                 assert_eq!(run(&background, A, Ok(7)).await, None);
@@ -273,10 +333,60 @@ mod tests {
                 assert!(background.states().is_empty(), "a defect");
                 Ok::<(), String>(())
             };
-            assert_eq!(background.run(Work::Purge, A, task).await, None);
+            assert_eq!(background.run(Piece::Purge(A), task).await, None);
             assert_eq!(state(&background), (1, 1));
             let failing = background.failing.lock();
-            assert_eq!(failing[&(Work::Purge, A)].why, "panicked: a defect");
+            assert_eq!(failing[&Piece::Purge(A)].why, "panicked: a defect");
+        });
+    }
+
+    /// All pieces of one collection, two of its named indexes, one piece of another collection, and those of none.
+    fn pieces() -> Vec<Piece> {
+        let of_none = [
+            Piece::ForgetSessions,
+            Piece::KeepClock,
+            Piece::FindDrops,
+            Piece::KeepAllChanges,
+            Piece::KeepAllVersions,
+            Piece::FinishIndexes,
+            Piece::FindIndexBuilds,
+            Piece::PurgeAll,
+            Piece::RewriteNext,
+        ];
+        let of_one = [
+            Piece::DropData,
+            Piece::KeepChanges,
+            Piece::KeepVersions,
+            Piece::RemoveIndexes,
+            Piece::BuildIndex,
+            Piece::Purge,
+            Piece::WeighRewrite,
+            Piece::Rewrite,
+            Piece::Count,
+        ];
+        let mut pieces = of_none.to_vec();
+        pieces.extend(of_one.map(|of| of(A)));
+        pieces.extend([1, 2].map(|number| Piece::BuildNamedIndex(A, number)));
+        pieces.push(Piece::Purge(B));
+        pieces
+    }
+
+    #[test]
+    fn no_piece_clears_the_failure_of_another() {
+        lapsedb_testkit::run(async {
+            let failing = |background: &Background| -> u64 {
+                background.states().iter().map(|state| state.failing).sum()
+            };
+            for failed in pieces() {
+                let background = Background::default();
+                let task = async { Err::<(), _>("damaged") };
+                background.run(failed, task).await;
+                for other in pieces().into_iter().filter(|other| *other != failed) {
+                    let done = background.run(other, async { Ok::<_, String>(7) }).await;
+                    assert_eq!(done, Some(7), "{other:?} was left out for {failed:?}");
+                    assert_eq!(failing(&background), 1, "{other:?} cleared {failed:?}");
+                }
+            }
         });
     }
 }

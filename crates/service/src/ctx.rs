@@ -6,6 +6,7 @@ use lapsedb_store::rid::Rid;
 use lapsedb_store::{Collection, CollectionId, Database, View};
 
 use crate::access::Who;
+use crate::documents::Gone;
 use crate::error::{Error, Kind, Result};
 use crate::logins::privilege::Privileges;
 use crate::service::Service;
@@ -22,6 +23,8 @@ pub struct Ctx {
     pub rights: Option<Arc<Privileges>>,
     /// Whether the account's read-only key asks, at the MongoDB API: it may do less than a user whose roles all read.
     pub read_only_key: bool,
+    /// Says whether the client has gone, so that nobody waits for the answer.
+    pub(crate) gone: Option<Gone>,
     service: Arc<Service>,
 }
 
@@ -44,6 +47,7 @@ impl Ctx {
             login: None,
             rights: None,
             read_only_key: false,
+            gone: None,
             service,
         }
     }
@@ -52,6 +56,13 @@ impl Ctx {
     #[must_use]
     pub fn by(mut self, login: Option<Arc<str>>) -> Ctx {
         self.login = login;
+        self
+    }
+
+    /// The same request, to be ended when its client has gone.
+    #[must_use]
+    pub fn while_connected(mut self, gone: Option<Gone>) -> Ctx {
+        self.gone = gone;
         self
     }
 

@@ -59,6 +59,8 @@ pub enum Kind {
     NoSpace,
     /// The engine failed while it wrote: the write may have been made.
     OutcomeUnknown,
+    /// All requests together hold as much memory as they may, and this one was stopped.
+    NoMemory,
     /// It took longer than is allowed.
     TimedOut,
 }
@@ -191,6 +193,9 @@ impl From<lapsedb_sql::SqlError> for Error {
     fn from(error: lapsedb_sql::SqlError) -> Error {
         if error.code == lapsedb_sql::error::INTERRUPTED {
             return Error::query_timed_out();
+        }
+        if error.code == lapsedb_sql::error::NO_MEMORY {
+            return Error::new(Kind::NoMemory, error.message);
         }
         if error.code == lapsedb_sql::error::STOPPED {
             return Error::new(Kind::Unavailable, error.message);

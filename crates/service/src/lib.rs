@@ -3,6 +3,7 @@
 pub mod access;
 mod attempts;
 mod background;
+mod caught;
 mod changes;
 pub mod charge;
 pub mod collections;
@@ -13,7 +14,6 @@ pub mod databases;
 pub mod documents;
 pub mod error;
 pub mod feed;
-mod give_way;
 pub mod items;
 pub mod limits;
 pub mod logins;
@@ -33,10 +33,12 @@ mod sweep;
 pub mod throughput;
 pub mod token;
 pub mod ttl;
+mod turns;
 pub mod users;
 
 pub use access::Who;
 pub use background::{Work, WorkState};
+pub use caught::{Panicked, caught};
 pub use counts::Counts;
 pub use ctx::{Ctx, Scope};
 pub use error::{Error, Kind, Result};
@@ -48,3 +50,4 @@ pub use lapsedb_store::{
 };
 pub use maintain::Gauges;
 pub use service::{Config, REQUEST_TIME_MAX, Service};
+pub use turns::{in_turns, out_of_the_way};

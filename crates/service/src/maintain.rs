@@ -10,7 +10,7 @@ use lapsedb_record::clock::ClockEvent;
 use lapsedb_store::{Collection, CollectionId, StoreError, View, Watched};
 use parking_lot::Mutex;
 
-use crate::background::{Background, Work, WorkState};
+use crate::background::{Background, Piece, WorkState};
 use crate::documents::Unfinished;
 use crate::error::Result;
 use crate::purge::Wake;
@@ -71,19 +71,33 @@ pub struct Gauges {
     pub query_index_entries_read: u64,
     /// Whether the clock is suspect.
     pub clock_suspect: bool,
-    /// Whether writes fail at present.
+    /// Whether writes fail at present, or those that add something.
     pub writing_halted: bool,
+    /// Tables that were found to be damaged in the background.
+    pub damaged_tables: u64,
     /// Bytes on disk.
     pub disk_bytes: u64,
+    /// Bytes of memory that requests hold.
+    pub request_memory_bytes: u64,
+    /// How many they may hold together.
+    pub request_memory_max_bytes: u64,
+    /// Requests that were stopped because they would have held more.
+    pub requests_stopped_for_memory: u64,
     /// How work between requests fares.
     pub background: Vec<WorkState>,
 }
 
 impl Service {
-    /// Why writes fail at present, if they do.
+    /// Why writes fail at present, or those that add something, if they do.
     #[must_use]
     pub fn writing_halted(&self) -> Option<String> {
         self.store().writing_halted()
+    }
+
+    /// Stored data that was found to be damaged in the background, one text for each table. Everything else goes on.
+    #[must_use]
+    pub fn damage(&self) -> Vec<String> {
+        self.store().damage()
     }
 
     /// What is free of the disk and how large it is; nothing, if the store is in memory.
@@ -121,26 +135,26 @@ impl Service {
         let background = &maintenance.background;
         let ticks = maintenance.ticks.fetch_add(1, Ordering::Relaxed) + 1;
         let sessions = self.forget_sessions();
-        background.run(Work::Sessions, None, sessions).await;
+        background.run(Piece::ForgetSessions, sessions).await;
         let requests = maintenance.requests.load(Ordering::Relaxed);
         let busy = maintenance
             .requests_ticked
             .swap(requests, Ordering::Relaxed)
             != requests;
         let clock = self.keep_clock(ticks, requests);
-        background.run(Work::Clock, None, clock).await;
+        background.run(Piece::KeepClock, clock).await;
         if ticks.is_multiple_of(KEEP_TICKS) {
             let kept = self.keep_all_changes();
-            background.run(Work::Versions, None, kept).await;
+            background.run(Piece::KeepAllChanges, kept).await;
         }
         self.finish_drops().await;
         let versions = self.keep_versions_true();
-        background.run(Work::Versions, None, versions).await;
+        background.run(Piece::KeepAllVersions, versions).await;
         let indexes = self.finish_indexes();
-        background.run(Work::Indexes, None, indexes).await;
+        background.run(Piece::FinishIndexes, indexes).await;
         if self.purges() {
             let purged = self.purge_due(busy);
-            background.run(Work::Purge, None, purged).await;
+            background.run(Piece::PurgeAll, purged).await;
         }
         events
     }
@@ -149,10 +163,10 @@ impl Service {
     async fn finish_drops(&self) {
         let background = &self.maintenance().background;
         let pending = self.store().pending_drops(DROPS_PER_TICK);
-        let pending = background.run(Work::Drops, None, pending).await;
+        let pending = background.run(Piece::FindDrops, pending).await;
         for cid in pending.unwrap_or_default() {
             let dropped = self.store().drop_data(cid);
-            background.run(Work::Drops, Some(cid), dropped).await;
+            background.run(Piece::DropData(cid), dropped).await;
         }
     }
 
@@ -189,7 +203,7 @@ impl Service {
                 let (store, cid) = (self.store(), collection.cid);
                 let kept = store.keep_versions_for(cid, Some(retention));
                 let background = &self.maintenance().background;
-                background.run(Work::Versions, Some(cid), kept).await;
+                background.run(Piece::KeepChanges(cid), kept).await;
             }
         }
         Ok(())
@@ -231,8 +245,8 @@ impl Service {
             if collection.history.kept {
                 let kept = self.keep_true(&view, &collection);
                 let background = &self.maintenance().background;
-                let cid = Some(collection.cid);
-                background.run(Work::Versions, cid, kept).await;
+                let piece = Piece::KeepVersions(collection.cid);
+                background.run(piece, kept).await;
             }
         }
         Ok(())
@@ -273,13 +287,17 @@ impl Service {
             query_index_entries_read: self.counts().query_index_entries(),
             clock_suspect: self.clock().suspect(),
             writing_halted: self.writing_halted().is_some(),
+            damaged_tables: u64::try_from(self.damage().len()).unwrap_or(u64::MAX),
             disk_bytes: self.disk_bytes(),
+            request_memory_bytes: self.memory().bytes() as u64,
+            request_memory_max_bytes: self.memory().bytes_max() as u64,
+            requests_stopped_for_memory: self.memory().stopped(),
             ..Gauges::default()
         };
         for collection in view.catalog().all_collections() {
             let (background, cid) = (&self.maintenance().background, collection.cid);
             let usage = view.usage(&collection);
-            let usage = background.run(Work::Figures, Some(cid), usage).await;
+            let usage = background.run(Piece::Count(cid), usage).await;
             // What cannot be counted is left out, and said to be failing.
             let Some(usage) = usage else {
                 continue;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use lapsedb_record::{Millis, Setting};
 use lapsedb_store::{Collection, Purged, View};
 
-use crate::background::Work;
+use crate::background::Piece;
 use crate::charge;
 use crate::error::Result;
 use crate::service::Service;
@@ -47,8 +47,8 @@ impl Service {
         for collection in collections {
             let purged = self.purge_collection(&collection, busy, &mut used);
             let background = &self.maintenance().background;
-            let cid = Some(collection.cid);
-            background.run(Work::Purge, cid, purged).await;
+            let piece = Piece::Purge(collection.cid);
+            background.run(piece, purged).await;
         }
         self.documents_state().ttl_monitor.passed();
         Ok(())

@@ -7,15 +7,15 @@ use std::time::Duration;
 use lapsedb_record::clock::{ClockError, Move};
 use lapsedb_record::{Clock, Millis, Secs};
 use lapsedb_store::{OpenError, OpenOptions, Place, Store, View};
-use lapsedb_value::Budget;
 use lapsedb_value::budget::Stop;
+use lapsedb_value::{Account, Budget};
 
 use crate::counts::Counts;
-use crate::documents::{State, partial_filters};
+use crate::documents::{Gone, State, partial_filters};
 use crate::error::{Error, Kind, Result};
-use crate::give_way::give_way;
 use crate::maintain::Maintenance;
 use crate::throughput::Throughputs;
+use crate::turns::give_way;
 
 /// How to open the service.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ pub struct Config {
     pub keep_changes: bool,
     /// How long a request may take that says nothing itself; none may take any time.
     pub request_time_max: Option<Duration>,
+    /// Bytes of memory that all requests together may hold.
+    pub request_memory_max: usize,
     /// The account's master key, decoded: resource tokens are signed with it.
     pub master_key: Vec<u8>,
 }
@@ -62,6 +64,7 @@ impl Config {
             change_retention: CHANGE_RETENTION,
             keep_changes: false,
             request_time_max: Some(REQUEST_TIME_MAX),
+            request_memory_max: usize::MAX,
             master_key,
         }
     }
@@ -75,6 +78,7 @@ pub struct Service {
     maintenance: Maintenance,
     documents: State,
     counts: Counts,
+    memory: Arc<Account>,
     stopping: Arc<AtomicBool>,
 }
 
@@ -92,8 +96,10 @@ impl Service {
         })
         .await?;
         store.set_filters(partial_filters());
+        let memory = Arc::new(Account::new(config.request_memory_max));
         let service = Arc::new(Service {
             store,
+            memory,
             config,
             throughputs: Throughputs::default(),
             maintenance: Maintenance::default(),
@@ -130,9 +136,21 @@ impl Service {
         self.stopping.store(true, Ordering::Relaxed);
     }
 
+    /// The memory of all requests.
+    #[must_use]
+    pub const fn memory(&self) -> &Arc<Account> {
+        &self.memory
+    }
+
+    /// What a request may use: bytes of its own limit, drawn from the memory of all.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        Budget::default().drawing_from(&self.memory)
+    }
+
     /// What a page of a query may use that begins now: so many bytes, and a time, but no more than any request may take.
-    pub(crate) fn query_budget(&self, time_max: Duration) -> Arc<Budget> {
-        let budget = Budget::default();
+    pub(crate) fn query_budget(&self, time_max: Duration, gone: Option<Gone>) -> Arc<Budget> {
+        let budget = self.budget();
         let time_max = self
             .config
             .request_time_max
@@ -140,11 +158,13 @@ impl Service {
         let end = Clock::monotonic() + time_max;
         let stopping = self.stopping();
         let budget = Arc::new(budget);
-        let request = Arc::as_ptr(&budget).addr();
         budget.set_probe(Arc::new(move || {
-            give_way(request);
+            give_way();
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
+            }
+            if gone.as_ref().is_some_and(|gone| gone()) {
+                return Some(Stop::Interrupted);
             }
             (Clock::monotonic() >= end).then_some(Stop::Time)
         }));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lapsedb_record::{Clock, Millis};
 use lapsedb_store::{CollectionId, StoreError};
 
-use crate::background::Work;
+use crate::background::Piece;
 use crate::error::Result;
 use crate::purge::deletes_for;
 use crate::service::Service;
@@ -58,7 +58,7 @@ impl Service {
     pub async fn sweep_some(&self) -> Duration {
         let background = &self.maintenance().background;
         let swept = self.sweep_next();
-        let rest = background.run(Work::Rewrite, None, swept).await;
+        let rest = background.run(Piece::RewriteNext, swept).await;
         rest.unwrap_or(REST_FAILED)
     }
 
@@ -84,7 +84,7 @@ impl Service {
         let start = Clock::monotonic();
         let background = &self.maintenance().background;
         let swept = self.store().sweep(cid);
-        let done = background.run(Work::Rewrite, Some(cid), swept).await;
+        let done = background.run(Piece::Rewrite(cid), swept).await;
         let took = Clock::monotonic().saturating_duration_since(start);
         // What fails here costs disk space and nothing else; it is not tried again at once.
         if done != Some(false) {
@@ -134,7 +134,7 @@ impl Service {
         };
         let background = &self.maintenance().background;
         let worth_it = self.store().sweep_is_worth_it(&view, &collection);
-        let worth_it = background.run(Work::Rewrite, Some(cid), worth_it).await;
+        let worth_it = background.run(Piece::WeighRewrite(cid), worth_it).await;
         let worth_it = worth_it.unwrap_or(false);
         let mut sweeper = self.maintenance().sweeper.lock();
         if worth_it {

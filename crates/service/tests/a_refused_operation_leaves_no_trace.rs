@@ -3,11 +3,10 @@
 //! Every operation is refused for every reason there is, in every mode. Two copies of one store receive the same accepted
 //! operations, and only the first also the refused ones; then their bytes are compared.
 
-use std::path::Path;
-
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, Patch};
 use lapsedb_service::limits::BODY_BYTES_MAX;
 use lapsedb_service::{Ctx, Kind, PartitionKey, Place, collections};
+use lapsedb_testkit::copy_folder;
 
 use crate::support::{Bench, object, stored, value};
 
@@ -288,19 +287,6 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let copied = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &copied);
-        } else {
-            std::fs::copy(entry.path(), copied).unwrap();
-        }
-    }
-}
-
 #[test]
 fn alone_in_a_batch_and_in_a_bulk() {
     lapsedb_testkit::run(async {
@@ -326,7 +312,7 @@ fn alone_in_a_batch_and_in_a_bulk() {
 
         let mut stores = Vec::new();
         for (name, with_refused) in [("with", true), ("without", false)] {
-            copy(&at("empty"), &at(name));
+            copy_folder(&at("empty"), &at(name));
             let bench = Bench::at(Place::Disk(at(name)), false).await;
             for collection in COLLECTIONS {
                 for case in cases() {

@@ -58,7 +58,8 @@ pub(crate) async fn open(
     if let Start::After(place, false) = options.start {
         end_if_over(work, &look.view, namespace, (&options, place), &mut stream).await?;
     }
-    let room = Room::new(Some(aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
+    let documents_max = aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS);
+    let room = Room::new(Some(documents_max), work.memory());
     let feed = Feed::Changes(Box::new(stream));
     let mut batch = cursors::open(work, &look, namespace, feed, room, Keep::default()).await?;
     if batch.resume_token.is_none() {

@@ -129,7 +129,7 @@ impl Changes {
             if Clock::monotonic() >= deadline {
                 return Ok(false);
             }
-            work.in_time()?;
+            work.in_time().await?;
             if rest.caught_up {
                 let clock = work.ctx.service().clock();
                 rest.ears.wait(clock, rest.death, deadline).await;

@@ -2,7 +2,7 @@
 
 use lapsedb_store::{Collection, View};
 
-use crate::background::Work;
+use crate::background::Piece;
 use crate::charge;
 use crate::error::Result;
 use crate::service::Service;
@@ -41,7 +41,7 @@ impl Service {
     pub async fn build_indexes(&self) -> bool {
         let background = &self.maintenance().background;
         let step = self.build_step();
-        let more = background.run(Work::Indexes, None, step).await;
+        let more = background.run(Piece::FindIndexBuilds, step).await;
         more.unwrap_or(false)
     }
 
@@ -53,8 +53,8 @@ impl Service {
                 let room = self.build_room(&view, &collection);
                 let built = self.store().build_index(collection.cid, room);
                 let background = &self.maintenance().background;
-                let cid = Some(collection.cid);
-                let whole = background.run(Work::Indexes, cid, built).await;
+                let piece = Piece::BuildIndex(collection.cid);
+                let whole = background.run(piece, built).await;
                 more |= whole == Some(false) && room > ITEMS_PER_STEP_MIN;
             }
         }

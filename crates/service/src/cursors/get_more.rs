@@ -5,7 +5,7 @@ use std::time::Duration;
 use lapsedb_record::Clock;
 use lapsedb_store::Listener;
 
-use crate::cursors::{Batch, Cursor, Cursors, Feed, Room};
+use crate::cursors::{Batch, Cursor, Cursors, Feed, Room, pause};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::find_collection;
 use crate::documents::{Look, Namespace, Work};
@@ -59,7 +59,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     }
     work.read_as(cursor.kept.clone());
     let base = cursor.feed.base().unwrap_or(namespace).clone();
-    let mut room = Room::new(more.batch_size);
+    let mut room = Room::new(more.batch_size, &cursor.budget);
     let until = Clock::monotonic() + work.limit().unwrap_or(Duration::from_millis(AWAIT_MS));
     let waits = cursor.feed.waits_here();
     limit(work, &cursor, waits);
@@ -70,11 +70,11 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             false => None,
         };
         let look = Look::fresh(work, &base).await?;
-        let next = match work.in_time() {
+        let next = match work.in_time().await {
             Ok(()) => cursor.feed.next(work, &look, &mut room).await,
             Err(fault) => Err(fault),
         };
-        let ended = match next {
+        let ended = match next.and_then(|ended| unless_stopped(&cursor, ended)) {
             Ok(ended) => ended,
             Err(fault) => {
                 cursors.remove(more.cursor);
@@ -87,7 +87,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
             break ended;
         };
         drop(look);
-        work.in_time()?;
+        work.in_time().await?;
         // A collection that is dropped makes no commit: look again now and then.
         let step = left.min(Duration::from_millis(LOOK_AGAIN_MS));
         let _ = tokio::time::timeout(step, listener.changed()).await;
@@ -99,13 +99,24 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     if cursor.time_left.is_some() {
         cursor.time_left = work.time_left();
     }
+    pause(&cursor.budget);
+    let (documents, held) = room.into_documents();
     Ok(Batch {
         cursor: if ended { 0 } else { more.cursor },
         namespace: namespace.clone(),
-        documents: room.into_documents(),
+        documents,
+        held: Some(held),
         resume_token: cursor.feed.resume_token(),
         read_at: work.read_stamp(),
     })
+}
+
+/// How a batch ended, unless it would hold too much together with all other requests.
+fn unless_stopped(cursor: &Cursor, ended: bool) -> Result<bool> {
+    match cursor.budget.stopped() {
+        Some(stop) => Err(stop.into()),
+        None => Ok(ended),
+    }
 }
 
 /// Says until when a batch may take: as long as the cursor has left, or any request; one that waits is not limited by it.
@@ -121,7 +132,7 @@ fn limit(work: &mut Work, cursor: &Cursor, waits: bool) {
 /// The next batch of a stream. It waits by itself, and holds no view meanwhile.
 async fn changes(work: &Work, cursor: &mut Cursor, more: &GetMore) -> Result<Batch> {
     let cursors = &work.ctx.service().documents_state().cursors;
-    let mut room = Room::new(more.batch_size);
+    let mut room = Room::new(more.batch_size, &cursor.budget);
     let next = match &mut cursor.feed {
         Feed::Changes(changes) => changes.next(work, &mut room).await,
         Feed::Query(_) | Feed::Held(_) | Feed::Piped(_) => Ok(true),
@@ -129,10 +140,13 @@ async fn changes(work: &Work, cursor: &mut Cursor, more: &GetMore) -> Result<Bat
     if !matches!(next, Ok(false)) {
         cursors.remove(more.cursor);
     }
+    let (documents, held) = room.into_documents();
+    pause(&cursor.budget);
     Ok(Batch {
         cursor: if next? { 0 } else { more.cursor },
         namespace: cursor.namespace.clone(),
-        documents: room.into_documents(),
+        documents,
+        held: Some(held),
         resume_token: cursor.feed.resume_token(),
         read_at: None,
     })

@@ -1,11 +1,13 @@
 //! Documents that were found and put in order before the first was given.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use lapsedb_record::Millis;
 use lapsedb_store::ItemKey;
-use lapsedb_value::bson;
+use lapsedb_value::budget::Held as Counted;
+use lapsedb_value::{Budget, bson};
 
 use crate::cursors::Room;
 use crate::documents::fault::Result;
@@ -65,26 +67,42 @@ pub(crate) struct Held {
     documents: VecDeque<HeldDocument>,
     /// When they were found; none, if they come from no collection.
     found: Option<Millis>,
+    /// What they take.
+    counted: Counted,
+}
+
+impl HeldDocument {
+    /// Bytes that it takes while it waits.
+    fn bytes(&self) -> usize {
+        size_of::<HeldDocument>() + self.body.len()
+    }
 }
 
 impl Held {
     pub(crate) fn new(
         documents: impl IntoIterator<Item = HeldDocument>,
         found: Option<Millis>,
+        budget: &Arc<Budget>,
     ) -> Held {
+        let documents: VecDeque<HeldDocument> = documents.into_iter().collect();
+        let counted = Counted::new(budget);
+        counted.put(documents.iter().map(HeldDocument::bytes).sum());
         Held {
-            documents: documents.into_iter().collect(),
+            documents,
             found,
+            counted,
         }
     }
 
     /// Fills the first batch, which needs no view; true at the end.
     pub(crate) fn first(&mut self, room: &mut Room) -> bool {
-        while let Some(HeldDocument { body, origin }) = self.documents.pop_front() {
+        while let Some(held) = self.documents.pop_front() {
+            let (bytes, HeldDocument { body, origin }) = (held.bytes(), held);
             if let Err(body) = room.take(body) {
                 self.documents.push_front(HeldDocument { body, origin });
                 return false;
             }
+            self.counted.remove(bytes);
         }
         true
     }
@@ -94,7 +112,9 @@ impl Held {
         // The first batch is given in the view that found them, unless it was asked for later.
         let fresh = self.found.take() == Some(look.view.now());
         while let Some(held) = self.documents.pop_front() {
+            let bytes = held.bytes();
             if !fresh && !is_live(look, &held).await? {
+                self.counted.remove(bytes);
                 continue;
             }
             if let Err(body) = room.take(held.body) {
@@ -104,6 +124,7 @@ impl Held {
                 });
                 return Ok(false);
             }
+            self.counted.remove(bytes);
         }
         Ok(true)
     }

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use lapsedb_record::Clock;
+use lapsedb_value::account::WhenStopped;
+use lapsedb_value::budget::{self, Stop};
 use lapsedb_value::{Budget, Object};
 use parking_lot::Mutex;
 
@@ -52,6 +54,8 @@ pub struct Batch {
     pub resume_token: Option<Object>,
     /// The time stamp of the state that was read, if clients may come back to it.
     pub read_at: Option<u64>,
+    /// What counts the documents, if they are counted.
+    pub held: Option<Arc<budget::Held>>,
 }
 
 /// What a cursor still has to give.
@@ -134,17 +138,21 @@ pub(crate) struct Cursor {
 
 struct Slot {
     owner: Option<Arc<str>>,
-    cursor: Arc<tokio::sync::Mutex<Cursor>>,
+    /// Why it was stopped instead, if the memory of all requests was used up while it was the one that held most.
+    cursor: std::result::Result<Arc<tokio::sync::Mutex<Cursor>>, Stop>,
     used: Instant,
     no_timeout: bool,
     session: Option<SessionId>,
     stream: bool,
+    _when_stopped: Option<WhenStopped>,
 }
+
+type Slots = Mutex<HashMap<i64, Slot>>;
 
 /// All open cursors.
 #[derive(Default)]
 pub(crate) struct Cursors {
-    slots: Mutex<HashMap<i64, Slot>>,
+    slots: Arc<Slots>,
 }
 
 impl Cursors {
@@ -175,19 +183,40 @@ impl Cursors {
         let owner = cursor.owner.clone();
         let session = cursor.place.as_ref().map(|(session, _)| session.clone());
         let stream = matches!(cursor.feed, Feed::Changes(_));
+        let budget = Arc::clone(&cursor.budget);
         let cursor = Arc::new(tokio::sync::Mutex::new(cursor));
         slots.insert(
             id,
             Slot {
                 owner,
-                cursor,
+                cursor: Ok(cursor),
                 used: now,
                 no_timeout,
                 session,
                 stream,
+                _when_stopped: None,
             },
         );
+        drop(slots);
+        let guard = self.stop_with(&budget, id);
+        if let Some(slot) = self.slots.lock().get_mut(&id) {
+            slot._when_stopped = Some(guard);
+        }
         Ok(id)
+    }
+
+    /// Lets go of what a cursor holds when its budget is stopped, even if nobody fetches from it.
+    fn stop_with(&self, budget: &Budget, id: i64) -> WhenStopped {
+        let slots = Arc::downgrade(&self.slots);
+        budget.when_stopped(Arc::new(move |stop| {
+            let Some(slots) = slots.upgrade() else {
+                return;
+            };
+            let slot = |slot: &mut Slot| std::mem::replace(&mut slot.cursor, Err(stop));
+            let let_go = slots.lock().get_mut(&id).map(slot);
+            // Without the lock: what it holds may be much.
+            drop(let_go);
+        }))
     }
 
     /// Closes what was idle too long.
@@ -217,7 +246,14 @@ impl Cursors {
             return Err(gone());
         }
         slot.used = now;
-        Ok(Arc::clone(&slot.cursor))
+        match &slot.cursor {
+            Ok(cursor) => Ok(Arc::clone(cursor)),
+            Err(stop) => {
+                let fault = Fault::from(*stop);
+                slots.remove(&id);
+                Err(fault)
+            }
+        }
     }
 
     /// Whether a cursor gives a stream of changes.
@@ -261,6 +297,9 @@ pub(crate) async fn open(
     let ended = room.is_none() || feed.next(work, look, &mut room).await?;
     let ended = ended && !room.is_none();
     let resume_token = feed.resume_token();
+    if let Some(stop) = work.memory().stopped() {
+        return Err(stop.into());
+    }
     let cursor = if ended || options.single_batch {
         0
     } else {
@@ -276,15 +315,24 @@ pub(crate) async fn open(
             time_left,
             budget: Arc::clone(work.budget()),
         };
+        pause(&cursor.budget);
         work.ctx.service().documents_state().cursors.keep(cursor)?
     };
+    let (documents, held) = room.into_documents();
     Ok(Batch {
         cursor,
         namespace: namespace.clone(),
-        documents: room.into_documents(),
+        documents,
         resume_token,
         read_at: work.read_stamp(),
+        held: Some(held),
     })
+}
+
+/// A cursor waits for its next batch: it keeps what its rows take, and no more.
+fn pause(budget: &Budget) {
+    budget.set_scratch(0);
+    budget.give_back();
 }
 
 /// The first batch of a list that comes from no collection; what is left is kept under a number.
@@ -298,8 +346,8 @@ pub fn list(
     size: Option<usize>,
 ) -> Result<Batch> {
     let one = |body| HeldDocument { body, origin: None };
-    let mut held = Held::new(documents.into_iter().map(one), None);
-    let mut room = Room::new(size);
+    let mut held = Held::new(documents.into_iter().map(one), None, work.memory());
+    let mut room = Room::new(size, work.memory());
     let mut cursor = 0;
     if room.is_none() || !held.first(&mut room) {
         let left = Cursor {
@@ -314,12 +362,14 @@ pub fn list(
         };
         cursor = work.ctx.service().documents_state().cursors.keep(left)?;
     }
+    let (documents, held) = room.into_documents();
     Ok(Batch {
         cursor,
         namespace: namespace.clone(),
-        documents: room.into_documents(),
+        documents,
         resume_token: None,
         read_at: None,
+        held: Some(held),
     })
 }
 

@@ -189,7 +189,7 @@ impl Piped {
             if room.left() == 0 {
                 return Ok(Filled::Full);
             }
-            work.in_time()?;
+            work.in_time().await?;
             // No more than fit are taken up, so that little waits for the next batch.
             self.step(look, others, room.left().min(STEP_ROWS)).await?;
         }

@@ -128,7 +128,7 @@ impl Query {
     ) -> Result<bool> {
         let mut step = 1;
         while !self.walk.ended() && self.left > 0 {
-            work.in_time()?;
+            work.in_time().await?;
             if room.left() == 0 {
                 return Ok(false);
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lapsedb_mql::stages::{Flow, Pipeline, Runner, Source as Own};
 use lapsedb_mql::text::TextSpec;
 use lapsedb_record::clock::format_iso;
+use lapsedb_value::budget::{Held, object_bytes};
 use lapsedb_value::{Object, Str, Value};
 
 use crate::cursors::{self, Batch, Feed, HandedOut, Keep, Piped, Room, Tally};
@@ -88,7 +89,7 @@ pub(crate) async fn run(
     check_views(work, namespace, &pipeline, &language).await?;
     if pipeline.out().is_some() || pipeline.merge().is_some() {
         work.ctx.who.may_write_at_all()?;
-        let documents = all(work, namespace, &pipeline, &language).await?;
+        let (documents, _held) = all(work, namespace, &pipeline, &language).await?;
         if let Some(out) = pipeline.out() {
             replace_by(work, namespace, out, documents).await?;
         } else if let Some(plan) = pipeline.merge() {
@@ -100,6 +101,7 @@ pub(crate) async fn run(
             documents: Vec::new(),
             resume_token: None,
             read_at: None,
+            held: None,
         });
     }
     let recipe = Recipe {
@@ -109,7 +111,8 @@ pub(crate) async fn run(
     };
     let look = Look::fresh(work, namespace).await?;
     let piped = Arc::new(recipe).start(work, &look, namespace).await?;
-    let room = Room::new(Some(aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
+    let documents_max = aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS);
+    let room = Room::new(Some(documents_max), work.memory());
     let feed = Feed::Piped(Box::new(piped));
     let keep = Keep {
         single_batch: aggregate.single_batch,
@@ -368,25 +371,27 @@ fn current_operations(work: &Work, options: &Object) -> Result<Vec<Object>> {
         .list("lapsedb", &now, wanted))
 }
 
-/// All that a pipeline makes.
+/// All that a pipeline makes, and what counts it.
 pub(crate) async fn all(
     work: &Work,
     namespace: &Namespace,
     pipeline: &Pipeline,
     language: &Language,
-) -> Result<Vec<Object>> {
+) -> Result<(Vec<Object>, Held)> {
     let look = Look::fresh(work, namespace).await?;
+    let held = Held::new(work.memory());
     let mut piped = start(&look, namespace, pipeline, language).await?;
     let others = Others::new(&look, &namespace.database, work);
     let mut documents = Vec::new();
     while !piped.finished {
-        work.in_time()?;
+        work.in_time().await?;
         piped.step(&look, &others, STEP_ROWS).await?;
         while let Some(document) = piped.runner.take() {
+            held.add(object_bytes(&document))?;
             documents.push(document);
         }
     }
-    Ok(documents)
+    Ok((documents, held))
 }
 
 /// A failure of a stage over a document, as clients know it.

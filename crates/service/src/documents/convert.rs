@@ -67,7 +67,7 @@ async fn cap(work: &Work, namespace: &Namespace, size: Value) -> Result<()> {
 async fn trim(work: &Work, namespace: &Namespace) -> Result<()> {
     let mut tries = Tries::default();
     loop {
-        work.in_time()?;
+        work.in_time().await?;
         let view = work.ctx.view().await?;
         let collection = find_collection(&view, namespace).ok_or_else(|| gone(namespace))?;
         let Some(cap) = cap_of(&collection) else {

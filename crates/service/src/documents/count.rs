@@ -82,7 +82,7 @@ pub(crate) async fn count_in(
             None => Walk::new(plan.source),
         };
         while !walk.ended() && found < enough {
-            work.in_time()?;
+            work.in_time().await?;
             for row in walk.next(look, STEP_ROWS).await? {
                 loaded.loaded_bytes += row.body.len();
                 found += u64::from(filter.matches(&needed.read(&row.body)?)?);
@@ -104,7 +104,7 @@ async fn entries(work: &Work, look: &Look<'_>, scan: &IndexScan, enough: u64) ->
     };
     let (mut scan, mut found) = (scan.clone(), 0u64);
     while found < enough {
-        work.in_time()?;
+        work.in_time().await?;
         let named = scan.next(&look.view, collection, STEP_ENTRIES).await?;
         if named.is_empty() {
             break;

@@ -71,7 +71,7 @@ async fn one(
     let mut tries = Tries::default();
     let mut all = 0;
     while !walk.as_ref().is_some_and(Walk::ended) {
-        work.in_time()?;
+        work.in_time().await?;
         let look = Look::fresh(work, namespace).await?;
         let Some(collection) = look.collection.clone() else {
             return not_foreign(&look.view, namespace);
@@ -134,7 +134,7 @@ async fn stretch(
 ) -> Result<(u64, Option<Fault>)> {
     let mut deleted = 0;
     while !walk.ended() && deleted < CHUNK_DOCUMENTS as u64 {
-        work.in_time()?;
+        work.in_time().await?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
             let document = row.document()?;
             let matches = match filter.matches(&document) {

@@ -57,7 +57,7 @@ pub async fn distinct(
     let mut loaded = QueryWork::default();
     let mut found = Found::new(&distinct.key, language.options.collation.clone());
     while !walk.ended() {
-        work.in_time()?;
+        work.in_time().await?;
         for row in walk.next(&look, STEP_ROWS).await? {
             loaded.loaded_bytes += row.body.len();
             let document = row.document()?;
@@ -76,7 +76,8 @@ async fn through(work: &Work, resolved: &Resolved, distinct: &Distinct) -> Resul
     let stages = views::filtered(&distinct.filter);
     let collation = resolved.parsed()?.map(Arc::new);
     let mut found = Found::new(&distinct.key, collation);
-    for document in views::documents(work, resolved, &stages, &distinct.terms).await? {
+    let (documents, _held) = views::documents(work, resolved, &stages, &distinct.terms).await?;
+    for document in documents {
         found.add(&document)?;
     }
     Ok(found.values)

@@ -152,10 +152,11 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
         None => Feed::Query(Box::new(planned.query)),
         Some(sort) => {
             let found = sorted(work, &look, &mut planned.query, &sort).await?;
-            Feed::Held(Held::new(found, Some(look.view.now())))
+            Feed::Held(Held::new(found, Some(look.view.now()), work.memory()))
         }
     };
-    let room = Room::new(Some(find.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS)));
+    let documents_max = find.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS);
+    let room = Room::new(Some(documents_max), work.memory());
     let keep = Keep {
         single_batch: find.single_batch,
         no_timeout: find.no_timeout,

@@ -83,7 +83,7 @@ pub async fn find_and_modify(
     check_positional(asked)?;
     let mut tries = Tries::default();
     loop {
-        work.in_time()?;
+        work.in_time().await?;
         let look = Look::fresh(work, namespace).await?;
         let Some(collection) = look.collection.clone() else {
             not_foreign(&look.view, namespace)?;
@@ -206,7 +206,7 @@ async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Obje
     // If the first that matches is wanted, few are read at first.
     let mut step = if sort.is_some() { STEP_ROWS } else { 1 };
     while !walk.ended() {
-        work.in_time()?;
+        work.in_time().await?;
         for row in walk.next(look, step).await? {
             let document = row.document()?;
             let Some(position) = plan.filter.match_with_position(&document)? else {

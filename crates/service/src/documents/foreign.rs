@@ -122,7 +122,7 @@ impl<'a> Others<'a> {
         let mut documents = Vec::new();
         let mut first = u64::MAX;
         while !walk.ended() && documents.len() < enough {
-            self.work.in_time()?;
+            self.work.in_time().await?;
             let rows = (enough - documents.len()).min(STEP_ROWS);
             for row in walk.next(&look, rows).await? {
                 let document = row.document()?;
@@ -154,7 +154,7 @@ impl<'a> Others<'a> {
         let mut documents = Vec::new();
         let mut first = before.unwrap_or(u64::MAX);
         while !piped.finished {
-            self.work.in_time()?;
+            self.work.in_time().await?;
             piped.step(&look, self, STEP_ROWS).await?;
             while let Some((document, provenance)) = piped.runner.take_from() {
                 let wanted = match filter {

@@ -119,13 +119,13 @@ async fn write_chunk(
             Ok(Some(done)) => done,
             Ok(None) => {
                 drop(look);
-                work.in_time()?;
+                work.in_time().await?;
                 tries.again().await?;
                 continue;
             }
             Err(fault) if fault.is_again() => {
                 drop(look);
-                work.in_time()?;
+                work.in_time().await?;
                 tries.again().await?;
                 continue;
             }

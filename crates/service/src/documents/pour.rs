@@ -89,7 +89,7 @@ pub(crate) async fn merge(
     for chunk in documents.chunks(CHUNK_DOCUMENTS) {
         let mut tries = Tries::default();
         loop {
-            work.in_time()?;
+            work.in_time().await?;
             let look = Look::fresh(&own, &target).await?;
             let Some(collection) = look.collection.clone() else {
                 drop(look);
@@ -202,7 +202,7 @@ async fn existing(
     let filter: Filter = language.filter(&filter)?;
     let mut walk = language.walk(look, &filter).await?;
     while !walk.ended() {
-        work.in_time()?;
+        work.in_time().await?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
             let found = row.document()?;
             if filter.matches(&found)? {

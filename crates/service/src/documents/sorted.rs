@@ -1,8 +1,11 @@
 //! Documents that are put in order in memory, because nothing names them in it.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use lapsedb_store::{Collection, ItemKey, ScanLimits};
+use lapsedb_value::Budget;
+use lapsedb_value::budget::{self, Held, VALUE_BYTES, owned_bytes};
 
 use crate::charge::{self, QueryWork};
 use crate::cursors::{HeldDocument, Origin, Query};
@@ -29,6 +32,18 @@ struct Found {
     position: Match,
 }
 
+impl Found {
+    /// Bytes that it takes.
+    fn bytes(&self) -> usize {
+        let key: usize = self
+            .key
+            .iter()
+            .map(|value| VALUE_BYTES + owned_bytes(value))
+            .sum();
+        size_of::<Found>() + key + self.row.body.len()
+    }
+}
+
 /// The first documents of all that were offered.
 struct First<'q> {
     sort: &'q Sort,
@@ -39,6 +54,9 @@ struct First<'q> {
     /// Whether there are already as many as wanted, the last of them last: what comes behind that one is not among the first.
     full: bool,
     bytes: usize,
+    /// What is found takes, beside its documents, keys and more.
+    held: Held,
+    budget: Arc<Budget>,
     loaded: QueryWork,
 }
 
@@ -75,15 +93,17 @@ impl First<'_> {
             return Ok(());
         }
         self.bytes += body.len();
-        self.found.push(Found {
+        let found = Found {
             key,
             place,
             row: row(),
             position,
-        });
+        };
+        self.held.add(found.bytes())?;
+        self.found.push(found);
         // Only the first ones are ever given, so the others go as soon as they are many.
         if self.found.len() >= self.enough.saturating_mul(2).max(SORT_ROWS_MIN) {
-            self.put_in_order();
+            self.put_in_order()?;
         }
         Ok(())
     }
@@ -100,16 +120,20 @@ impl First<'_> {
     }
 
     /// Puts what was found in order, and drops what is behind the wanted ones.
-    fn put_in_order(&mut self) {
+    fn put_in_order(&mut self) -> Result<()> {
         let sort = self.sort;
         let order = |a: &Found, b: &Found| -> Ordering {
             let keys = sort.compare_keys(&a.key, &b.key);
             keys.then(a.place.cmp(&b.place))
         };
-        self.found.sort_by(order);
+        let found = std::mem::take(&mut self.found);
+        self.found = budget::sort_by(found, &self.budget, order)?;
         self.found.truncate(self.enough);
         self.full = self.found.len() == self.enough;
         self.bytes = self.found.iter().map(|found| found.row.body.len()).sum();
+        let bytes: usize = self.found.iter().map(Found::bytes).sum();
+        self.held.remove(self.held.bytes().saturating_sub(bytes));
+        Ok(())
     }
 }
 
@@ -129,6 +153,8 @@ pub(crate) async fn sorted(
         found: Vec::new(),
         full: false,
         bytes: 0,
+        held: Held::new(work.memory()),
+        budget: Arc::clone(work.memory()),
         loaded: QueryWork::default(),
     };
     match &look.collection {
@@ -141,7 +167,7 @@ pub(crate) async fn sorted(
         Some(_) | None => walk(work, look, (query, &mut first)).await?,
     }
     look.spend(&work.ctx, charge::query(first.loaded));
-    first.put_in_order();
+    first.put_in_order()?;
     let mut held = Vec::with_capacity(first.found.len().saturating_sub(skip));
     for found in first.found.into_iter().skip(skip) {
         let Found {
@@ -170,7 +196,7 @@ async fn walk(
 ) -> Result<()> {
     let mut place = 0;
     while !query.walk.ended() {
-        work.in_time()?;
+        work.in_time().await?;
         for row in query.walk.next(look, STEP_ROWS_OF_ALL).await? {
             query.tally.keys += row.passed;
             place += 1;
@@ -196,7 +222,7 @@ async fn pass(
     let lens = look.view.lens(collection);
     let (mut resume, mut wrong) = (None, None);
     loop {
-        work.in_time()?;
+        work.in_time().await?;
         let step = look.view.pass(collection, resume, limits, |key, live| {
             let (body, ordinal) = (live.body(), live.header().ordinal);
             if wrong.is_none() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use lapsedb_store::{Built, CollectionId};
 
-use crate::background::Work;
+use crate::background::Piece;
 use crate::error::Result;
 use crate::service::Service;
 
@@ -37,15 +37,16 @@ impl Service {
             }
             let swept = self.store().sweep_indexes(collection.cid);
             let background = &self.maintenance().background;
-            let cid = Some(collection.cid);
-            background.run(Work::Indexes, cid, swept).await;
+            let piece = Piece::RemoveIndexes(collection.cid);
+            background.run(piece, swept).await;
         }
         *self.maintenance().unfinished.lock() = seen;
         drop(view);
         for ((cid, number), name) in abandoned {
             let built = self.store().build_named_index(cid, number);
             let background = &self.maintenance().background;
-            match background.run(Work::Indexes, Some(cid), built).await {
+            let piece = Piece::BuildNamedIndex(cid, number);
+            match background.run(piece, built).await {
                 Some(Built::Refused(why)) => {
                     tracing::warn!(index = %name, ?why, "an index could not be built and is dropped");
                 }

@@ -131,7 +131,7 @@ async fn one(
     let mut tries = Tries::default();
     let mut all = Stretch::default();
     loop {
-        work.in_time()?;
+        work.in_time().await?;
         let look = Look::fresh(work, namespace).await?;
         let Some(collection) = look.collection.clone() else {
             not_foreign(&look.view, namespace)?;
@@ -198,7 +198,7 @@ async fn stretch(
 ) -> Result<Stretch> {
     let mut done = Stretch::default();
     while !walk.ended() && done.modified < CHUNK_DOCUMENTS as u64 {
-        work.in_time()?;
+        work.in_time().await?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
             let document = row.document()?;
             let found = match plan.filter.match_with_position(&document) {

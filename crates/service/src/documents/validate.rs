@@ -49,7 +49,7 @@ pub async fn validate(work: &mut Work, namespace: &Namespace) -> Result<Validate
     };
     let mut walk = Walk::new(Source::Everything);
     while !walk.ended() {
-        look.work.in_time()?;
+        look.work.in_time().await?;
         for row in walk.next(&look, STEP_ROWS).await? {
             found.documents += 1;
             if let Err(error) = bson::read_document(&row.body) {
@@ -112,7 +112,7 @@ async fn entries(
     };
     let mut named = 0;
     loop {
-        look.work.in_time()?;
+        look.work.in_time().await?;
         let step = scan.next(&look.view, collection, STEP_ROWS).await?;
         if step.is_empty() {
             return Ok(Some(named));

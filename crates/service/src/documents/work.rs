@@ -17,8 +17,8 @@ use crate::documents::make::{make, make_in};
 use crate::documents::namespace::Namespace;
 use crate::documents::writing::Wrote;
 use crate::error::Kind;
-use crate::give_way::give_way;
 use crate::sessions::{Kept, Retry, Session, SessionId, Transaction};
+use crate::turns::{give_way, pass_on};
 
 /// Where a command stands in its session.
 pub(crate) enum Place {
@@ -50,6 +50,8 @@ pub struct Work {
     halt: Option<Arc<AtomicBool>>,
     gone: Option<Gone>,
     budget: Arc<Budget>,
+    /// What counts the message that the command came with.
+    received: Option<Arc<Budget>>,
 }
 
 /// Says whether the client has gone, so that nobody waits for the answer.
@@ -62,7 +64,8 @@ impl Work {
         let time_max = ctx.service().config().request_time_max;
         Work {
             ends: time_max.map(|limit| Clock::monotonic() + limit),
-            budget: Arc::default(),
+            budget: Arc::new(ctx.service().budget()),
+            received: None,
             ctx,
             deadline: None,
             limit: None,
@@ -80,6 +83,13 @@ impl Work {
     #[must_use]
     pub fn while_connected(mut self, gone: Option<Gone>) -> Work {
         self.gone = gone;
+        self
+    }
+
+    /// The same, to be ended when what counts its message is stopped.
+    #[must_use]
+    pub fn received_within(mut self, received: Arc<Budget>) -> Work {
+        self.received = Some(received);
         self
     }
 
@@ -148,19 +158,27 @@ impl Work {
         &self.budget
     }
 
+    /// The same to count what it holds, where nothing is evaluated.
+    pub(crate) const fn memory(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
     /// From now on what was begun by another command, such as a cursor, ends with this one.
     pub(crate) fn limit_budget(&self, budget: &Budget) {
         let (end, runs_out) = (self.latest_end(), self.deadline.is_some() && self.runs_out);
         let (halt, gone) = (self.halt.clone(), self.gone.clone());
+        let received = self.received.clone();
         let stopping = self.ctx.service().stopping();
-        let request = std::ptr::from_ref(budget).addr();
         budget.set_probe(Arc::new(move || {
-            give_way(request);
+            give_way();
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
             }
             if gone.as_ref().is_some_and(|gone| gone()) {
                 return Some(Stop::Interrupted);
+            }
+            if let Some(stop) = received.as_ref().and_then(|received| received.stopped()) {
+                return Some(stop);
             }
             stopped(halt.as_deref(), end, runs_out)
         }));
@@ -177,6 +195,7 @@ impl Work {
         self.ends = whole.ends;
         self.halt.clone_from(&whole.halt);
         self.gone.clone_from(&whole.gone);
+        self.received.clone_from(&whole.received);
         self.budget = Arc::clone(&whole.budget);
         self
     }
@@ -295,8 +314,16 @@ impl Work {
     ///
     /// # Errors
     /// When its time is up, or it was ended.
-    pub fn in_time(&self) -> Result<()> {
+    pub async fn in_time(&self) -> Result<()> {
+        pass_on().await;
         let runs_out = self.deadline.is_some() && self.runs_out;
+        let received = self.received.as_ref();
+        if let Some(stop) = received.and_then(|received| received.stopped()) {
+            return Err(stop.into());
+        }
+        if let Some(stop) = self.budget.stopped() {
+            return Err(stop.into());
+        }
         match stopped(self.halt.as_deref(), self.latest_end(), runs_out) {
             Some(stop) => Err(stop.into()),
             None => Ok(()),

@@ -89,7 +89,9 @@ pub async fn begin(ctx: Ctx, asked: &Asked) -> Result<Work> {
         };
         session.number = number;
         let claims = ctx.service().store().claims().claimant();
-        session.transaction = Some(Transaction::new(view, claims));
+        let budget = ctx.service().budget();
+        let transaction = Transaction::new(view, claims, budget, &session.doomed);
+        session.transaction = Some(transaction);
     }
     active(&session, number)?;
     if let Some(Transaction {
@@ -102,9 +104,13 @@ pub async fn begin(ctx: Ctx, asked: &Asked) -> Result<Work> {
 }
 
 impl Session {
-    /// Looks up, once, what the session did in an earlier life of the process.
+    /// Looks up, once, what the session did in an earlier life of the process; and again, once the store can tell, whether a transaction was
+    /// committed during which the engine failed.
     pub(crate) async fn recall(&mut self, ctx: &Ctx, id: &SessionId) -> Result<()> {
-        if self.recalled {
+        let is_unknown = |transaction: &&mut Transaction| transaction.state == State::Unknown;
+        let can_tell = self.transaction.as_mut().filter(is_unknown).is_some()
+            && ctx.service().store().outcomes_are_known();
+        if self.recalled && !can_tell {
             return Ok(());
         }
         if let Some(note) = ctx.view().await?.note(&id.bytes()).await? {
@@ -115,6 +121,9 @@ impl Session {
             {
                 self.transaction = Some(Transaction::committed());
             }
+        }
+        if can_tell && let Some(transaction) = self.transaction.as_mut().filter(is_unknown) {
+            transaction.abort();
         }
         self.recalled = true;
         Ok(())
@@ -158,8 +167,8 @@ pub(crate) fn committed(number: i64) -> Fault {
     )
 }
 
-/// The engine failed while it committed the transaction. After the next start it is committed or not there, and drivers that see this label
-/// send the commit again until they know.
+/// The engine failed while it committed the transaction. Once the engine writes again, or after the next start, it is committed or not there,
+/// and drivers that see this label send the commit again until they know.
 pub(crate) fn unknown(number: i64) -> Fault {
     let mut info = Object::with_capacity(1);
     let label = Value::from("UnknownTransactionCommitResult");

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapsedb_record::Millis;
 use lapsedb_store::{Claimant, Collection, View};
+use lapsedb_value::Budget;
+use lapsedb_value::account::WhenStopped;
+use lapsedb_value::budget::Held;
 
 use crate::documents::Namespace;
 use crate::documents::fault::{Fault, Result, code};
@@ -20,7 +23,7 @@ pub(crate) enum State {
     Committed,
     /// Given up.
     Aborted,
-    /// The engine failed while it committed it: the next start tells.
+    /// The engine failed while it committed it: the store tells once it is written again, or the next start.
     Unknown,
 }
 
@@ -67,6 +70,7 @@ pub(crate) struct Transaction {
     pub(crate) claims: Option<Claimant>,
     pub(crate) begun: Millis,
     changed: parking_lot::Mutex<Changed>,
+    _when_stopped: Option<WhenStopped>,
 }
 
 #[derive(Default)]
@@ -76,16 +80,32 @@ struct Changed {
     made: Vec<(Namespace, Arc<Collection>)>,
     documents: usize,
     bytes: usize,
+    /// What they take, while it is counted.
+    held: Option<Held>,
 }
 
 impl Transaction {
-    pub(crate) fn new(view: View, claims: Claimant) -> Transaction {
+    /// One that begins. When its budget is stopped, because all requests together hold too much, it is given up as if its session
+    /// was killed.
+    pub(crate) fn new(
+        view: View,
+        claims: Claimant,
+        budget: Budget,
+        doomed: &Arc<AtomicBool>,
+    ) -> Transaction {
+        let (budget, doomed) = (Arc::new(budget), Arc::clone(doomed));
+        let stop = move |_| doomed.store(true, Ordering::SeqCst);
+        let changed = Changed {
+            held: Some(Held::new(&budget)),
+            ..Changed::default()
+        };
         Transaction {
             state: State::Active,
             begun: view.now(),
             view: Some(view),
             claims: Some(claims),
-            changed: parking_lot::Mutex::default(),
+            changed: parking_lot::Mutex::new(changed),
+            _when_stopped: Some(budget.when_stopped(Arc::new(stop))),
         }
     }
 
@@ -97,6 +117,7 @@ impl Transaction {
             view: None,
             claims: None,
             changed: parking_lot::Mutex::default(),
+            _when_stopped: None,
         }
     }
 
@@ -123,7 +144,11 @@ impl Transaction {
         let mut changed = self.changed.lock();
         let first = u32::try_from(changed.documents).unwrap_or(u32::MAX);
         changed.documents += changes.len();
-        changed.bytes += changes.iter().map(Change::bytes).sum::<usize>();
+        let bytes = changes.iter().map(Change::bytes).sum::<usize>();
+        changed.bytes += bytes;
+        if let Some(held) = &changed.held {
+            held.add(bytes)?;
+        }
         if changed.documents > TRANSACTION_DOCUMENTS_MAX || changed.bytes > TRANSACTION_BYTES_MAX {
             return Err(Fault::new(
                 code::TRANSACTION_TOO_LARGE,

@@ -116,9 +116,9 @@ async fn run(work: &Work, look: &Look<'_>, planned: &mut Planned) -> Result<Took
             returned += found.len() as u64;
         }
         None => loop {
-            let mut room = Room::new(None);
+            let mut room = Room::new(None, work.memory());
             let ended = planned.query.next(work, look, &mut room).await?;
-            returned += room.into_documents().len() as u64;
+            returned += room.into_documents().0.len() as u64;
             if ended {
                 break;
             }

@@ -43,7 +43,7 @@ pub async fn explain_pipeline(
         let mut piped = start_with(&look, plan.source, &pipeline, namespace);
         let others = Others::new(&look, &namespace.database, work);
         while !piped.finished {
-            work.in_time()?;
+            work.in_time().await?;
             piped.step(&look, &others, STEP_ROWS).await?;
             while piped.runner.take().is_some() {
                 took.returned += 1;

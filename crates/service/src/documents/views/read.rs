@@ -1,6 +1,7 @@
 //! Reads through a view: every command becomes a pipeline behind the view's own.
 
 use lapsedb_mql::stages::Pipeline;
+use lapsedb_value::budget::Held;
 use lapsedb_value::{Object, Value};
 
 use crate::cursors::Batch;
@@ -133,12 +134,12 @@ pub(crate) async fn count(work: &mut Work, resolved: &Resolved, count: &Count) -
     let mut stages = filtered(&count.filter);
     stages.extend(part(count.skip, count.limit));
     stages.push(stage_of("$count", Value::from("n")));
-    let counted = documents(work, resolved, &stages, &count.terms).await?;
+    let (counted, _held) = documents(work, resolved, &stages, &count.terms).await?;
     let n = counted.first().and_then(|one| one.get("n")?.as_i64());
     Ok(n.map_or(0, i64::unsigned_abs))
 }
 
-/// All that further stages make of what a view shows.
+/// All that further stages make of what a view shows, and what counts it.
 ///
 /// # Errors
 /// As the pipeline.
@@ -147,7 +148,7 @@ pub(crate) async fn documents(
     resolved: &Resolved,
     stages: &[Value],
     terms: &Terms,
-) -> Result<Vec<Object>> {
+) -> Result<(Vec<Object>, Held)> {
     let terms = resolved.terms(terms)?;
     let language = terms.language(work, &resolved.base).await?;
     let stages = [resolved.pipeline.as_slice(), stages].concat();

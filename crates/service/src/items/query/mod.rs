@@ -7,7 +7,6 @@ mod access;
 mod order;
 mod page;
 mod stream;
-mod turns;
 mod whole;
 
 use std::time::Duration;
@@ -21,6 +20,7 @@ pub use lapsedb_query::planner::Tuning;
 use lapsedb_record::Clock;
 use lapsedb_sql::{Bound, Env, Executor, Progress};
 use lapsedb_store::ItemRange;
+use lapsedb_value::budget::Held;
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value};
 
@@ -53,6 +53,8 @@ pub struct QueryPage {
     pub scope: Scope,
     /// The rows.
     pub rows: Vec<Value>,
+    /// What counts them.
+    pub held: Held,
     /// Where the next page begins.
     pub continuation: Option<String>,
     /// What it took.
@@ -163,7 +165,7 @@ pub async fn query_within(
     let lens = scope.view.lens(&scope.collection);
     let expiry = |item: &Value| crate::ttl::expiry_of(&scope.collection, &lens, item);
     let late = || started.elapsed() >= time_max;
-    let budget = ctx.service().query_budget(time_max);
+    let budget = ctx.service().query_budget(time_max, ctx.gone.clone());
     let run = Run {
         scope: &scope,
         bound: &bound,
@@ -172,7 +174,7 @@ pub async fn query_within(
         tuning,
     };
     let mut io = Io::new(&scope.view, &scope.collection);
-    let page = Page::new(request.rows_max());
+    let page = Page::new(request.rows_max(), &budget);
     let page = match position {
         None if bound.counts_everything() && matches!(range, ItemRange::Everything) => {
             run.count(page).await?
@@ -180,7 +182,7 @@ pub async fn query_within(
         None if !bound.reads_documents() => page.with(Executor::new(&bound, run.env).finish()?),
         position => run.read(&mut io, range, page, position).await?,
     };
-    let (rows, next, returned_bytes) = page.into_parts();
+    let (rows, next, returned_bytes, held) = page.into_parts()?;
     let work = QueryWork {
         items_read: io.work.items_read,
         index_entries_read: io.work.index_entries_read,
@@ -193,6 +195,7 @@ pub async fn query_within(
     throughputs.spend(&scope.view, &scope.collection, charge);
     Ok(QueryPage {
         rows,
+        held,
         continuation: next.map(|position| position.text()),
         work,
         charge,

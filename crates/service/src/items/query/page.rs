@@ -1,13 +1,16 @@
 //! A page that fills: rows, their bytes, the time it took, and where it ends.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lapsedb_query::exec::Work;
 use lapsedb_query::page::Position;
 use lapsedb_record::Clock;
 use lapsedb_sql::Progress;
-use lapsedb_value::{Value, json};
+use lapsedb_value::budget::{Held, VALUE_BYTES, owned_bytes};
+use lapsedb_value::{Budget, Value, json};
 
+use crate::error::{Error, Kind, Result};
 use crate::limits::{PAGE_BYTES_MAX, QUERY_PAGE_ENTRIES_MAX, QUERY_PAGE_MILLIS_MAX};
 
 /// Items or entries that a step reads at most; between steps other requests get their turn.
@@ -27,10 +30,13 @@ pub(super) struct Page {
     /// The key of the last row before, if rows have keys.
     pub(super) after: Option<Vec<u8>>,
     next: Option<Position>,
+    /// What the rows take.
+    held: Held,
+    budget: Arc<Budget>,
 }
 
 impl Page {
-    pub(super) fn new(rows_max: usize) -> Page {
+    pub(super) fn new(rows_max: usize, budget: &Arc<Budget>) -> Page {
         Page {
             rows: Vec::new(),
             rows_max,
@@ -40,6 +46,8 @@ impl Page {
             progress: Progress::default(),
             after: None,
             next: None,
+            held: Held::new(budget),
+            budget: Arc::clone(budget),
         }
     }
 
@@ -71,6 +79,7 @@ impl Page {
 
     pub(super) fn push(&mut self, row: Value) {
         self.bytes += size(&row);
+        self.held.put(VALUE_BYTES + owned_bytes(&row));
         self.rows.push(row);
     }
 
@@ -102,8 +111,15 @@ impl Page {
         self
     }
 
-    pub(super) fn into_parts(self) -> (Vec<Value>, Option<Position>, usize) {
-        (self.rows, self.next, self.bytes)
+    /// What the page became: its rows, where the next begins, its bytes, and what counts the rows.
+    ///
+    /// # Errors
+    /// When all requests together would hold too much, and this one was stopped.
+    pub(super) fn into_parts(self) -> Result<(Vec<Value>, Option<Position>, usize, Held)> {
+        match self.budget.stopped() {
+            Some(stop) => Err(Error::new(Kind::NoMemory, stop.to_string())),
+            None => Ok((self.rows, self.next, self.bytes, self.held)),
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use lapsedb_sql::{Executor, Flow, Progress, Row};
 use lapsedb_value::Value;
 
 use super::page::Page;
-use super::turns::Turns;
 use super::{Run, invalid_token};
 use crate::error::Result;
+use crate::turns::pass_on;
 
 /// Bytes at the end of a row's key that tell equals apart: the ordinal of its item, and its number among the item's rows.
 const TIE_BYTES: usize = 12;
@@ -43,12 +43,11 @@ impl Run<'_> {
             track,
             last: None,
         };
-        let mut turns = Turns::new(self.bound);
         while let Some(step) = reader
             .next(io, streaming.page.step(self.left(progress)))
             .await?
         {
-            let ended = turns.take(|| streaming.step(step))?;
+            let ended = streaming.step(step)?;
             match ended {
                 Some(Some(next)) => return Ok(streaming.page.ended_at(next)),
                 Some(None) => return Ok(streaming.page),
@@ -60,7 +59,7 @@ impl Run<'_> {
                 let next = streaming.at(place, u32::MAX);
                 return Ok(streaming.page.ended_at(next));
             }
-            tokio::task::yield_now().await;
+            pass_on().await;
         }
         Ok(streaming.page)
     }
@@ -88,12 +87,11 @@ impl Run<'_> {
             tied: Vec::new(),
             reverse,
         };
-        let mut turns = Turns::new(self.bound);
         while let Some(step) = reader
             .next(io, sorting.page.step(self.left(progress)))
             .await?
         {
-            let ended = turns.take(|| sorting.step(&step))?;
+            let ended = sorting.step(&step)?;
             if let Some(end) = ended {
                 return Ok(sorting.ended(end));
             }
@@ -103,10 +101,10 @@ impl Run<'_> {
             {
                 return Ok(sorting.ended(End::Pause));
             }
-            tokio::task::yield_now().await;
+            pass_on().await;
         }
         // What the last ones tie with may lie outside of what is asked for, and never come.
-        Ok(match turns.take(|| sorting.settle())? {
+        Ok(match sorting.settle()? {
             Some(end) => sorting.ended(end),
             None => sorting.page,
         })

@@ -7,8 +7,8 @@ use lapsedb_value::path::Path;
 
 use super::Run;
 use super::page::Page;
-use super::turns::Turns;
 use crate::error::{Error, Result};
+use crate::turns::pass_on;
 
 /// Items read from the store in one step; between steps other requests get their turn.
 const STEP_ITEMS: usize = 128;
@@ -29,29 +29,26 @@ impl Run<'_> {
             page.after.take(),
             page.rows_max() + 1,
         );
-        let mut turns = Turns::new(self.bound);
         while let Some(mut step) = reader.next(io, STEP_ITEMS).await? {
             if (self.late)() {
                 return Err(Error::query_timed_out());
             }
             // Lists keep the order of creation, which the order of keys is not.
             step.sort_by_key(|candidate| candidate.ordinal);
-            let flow = turns.take(|| {
-                step.iter().try_fold(Flow::More, |flow, candidate| {
-                    if flow == Flow::Done {
-                        return Ok(flow);
-                    }
-                    let document = self.document(candidate, path)?;
-                    Ok::<_, Error>(executor.push_at(document, candidate.ordinal, 0)?)
-                })
+            let flow = step.iter().try_fold(Flow::More, |flow, candidate| {
+                if flow == Flow::Done {
+                    return Ok(flow);
+                }
+                let document = self.document(candidate, path)?;
+                Ok::<_, Error>(executor.push_at(document, candidate.ordinal, 0)?)
             })?;
             if flow == Flow::Done {
                 break;
             }
-            tokio::task::yield_now().await;
+            pass_on().await;
         }
         let mut last = None;
-        for row in turns.take(|| executor.finish_keyed())? {
+        for row in executor.finish_keyed()? {
             if page.is_full() {
                 let position = Position {
                     skipped: self.bound.window().0,
