@@ -1,11 +1,15 @@
 //! What goes back: status, headers, body.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use lapsedb_service::resource;
-use lapsedb_value::{Value, json, number};
+use lapsedb_value::account::{OnStop, WhenStopped};
+use lapsedb_value::budget::Held;
+use lapsedb_value::{Budget, Value, json, number};
 
 use crate::headers;
 
@@ -123,6 +127,19 @@ impl Answer {
         self.set_bytes(headers::SESSION_TOKEN, session_token(lsn))
     }
 
+    /// The same with its body counted until it has been written, or the connection is cut.
+    #[must_use]
+    pub fn counted(mut self, budget: &Arc<Budget>, cut: Option<OnStop>) -> Answer {
+        let held = Held::new(budget);
+        held.put(self.body.len());
+        self.body = Bytes::from_owner(CountedBody {
+            bytes: self.body,
+            _held: held,
+            _when_stopped: cut.map(|cut| budget.when_stopped(cut)),
+        });
+        self
+    }
+
     /// The finished response.
     #[must_use]
     pub fn finish(mut self, activity: HeaderValue) -> Response<Full<Bytes>> {
@@ -142,6 +159,19 @@ impl Answer {
     #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.body
+    }
+}
+
+/// A body that is counted as long as a part of it is needed.
+struct CountedBody {
+    bytes: Bytes,
+    _held: Held,
+    _when_stopped: Option<WhenStopped>,
+}
+
+impl AsRef<[u8]> for CountedBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -7,6 +7,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use lapsedb_service::Clock;
 use lapsedb_service::remote::Pace;
+use lapsedb_value::budget::Held;
 use tokio::time::timeout_at;
 
 /// Bytes of a refused body that are still read, so that the client hears the answer.
@@ -21,6 +22,8 @@ pub enum Unread {
     TooLong,
     /// It came more slowly than allowed.
     TooSlow,
+    /// All requests together hold as much memory as they may: what is said of it.
+    NoMemory(String),
     /// The connection broke.
     Broken(String),
 }
@@ -33,9 +36,16 @@ impl Unread {
 /// The body. What is longer than allowed is refused without being kept, but read to its end: a client that is still
 /// sending when the connection closes sees a broken pipe, not the answer.
 ///
+/// What comes is counted by `held`, if it is to be counted.
+///
 /// # Errors
-/// When it is too long or too slow, or the connection breaks.
-pub async fn read_body(body: &mut Incoming, bytes_max: usize, pace: Pace) -> Result<Bytes, Unread> {
+/// When it is too long or too slow, there is no memory for it, or the connection breaks.
+pub async fn read_body(
+    body: &mut Incoming,
+    bytes_max: usize,
+    pace: Pace,
+    held: Option<&Held>,
+) -> Result<Bytes, Unread> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
@@ -63,6 +73,10 @@ pub async fn read_body(body: &mut Incoming, bytes_max: usize, pace: Pace) -> Res
         if length > bytes_max {
             drain(body).await;
             return Err(Unread::TooLong);
+        }
+        if let Some(Err(stop)) = held.map(|held| held.add(data.len())) {
+            drain(body).await;
+            return Err(Unread::NoMemory(stop.to_string()));
         }
         if first.is_empty() {
             first = data;

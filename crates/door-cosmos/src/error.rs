@@ -31,7 +31,7 @@ pub fn status(kind: &Kind) -> StatusCode {
         Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Kind::NotImplemented => StatusCode::BAD_REQUEST,
         Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Unavailable | Kind::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
         Kind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         // The one status after which no SDK takes a write for not executed, and none sends it again by itself.
         Kind::TimedOut | Kind::OutcomeUnknown => StatusCode::REQUEST_TIMEOUT,
@@ -62,6 +62,7 @@ pub fn sub_status(kind: &Kind) -> u64 {
         | Kind::Internal
         | Kind::Unavailable
         | Kind::NoSpace
+        | Kind::NoMemory
         | Kind::OutcomeUnknown
         | Kind::TimedOut => 0,
     }
@@ -87,7 +88,7 @@ fn code(kind: &Kind) -> &'static str {
         Kind::RetryWith => "RetryWith",
         Kind::MethodNotAllowed => "MethodNotAllowed",
         Kind::Internal => "InternalServerError",
-        Kind::Unavailable => "ServiceUnavailable",
+        Kind::Unavailable | Kind::NoMemory => "ServiceUnavailable",
         Kind::NoSpace => "InsufficientStorage",
         Kind::TimedOut | Kind::OutcomeUnknown => "RequestTimeout",
     }

@@ -14,22 +14,22 @@ mod query_metrics;
 mod routes;
 
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
+use lapsedb_service::documents::Gone;
 use lapsedb_service::limits::BODY_BYTES_MAX;
 use lapsedb_service::remote::Pace;
-use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who, token};
+use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who, caught, in_turns, token};
+use lapsedb_value::account::OnStop;
+use lapsedb_value::budget::Held;
 
 pub use answer::Answer;
 use auth::{Caller, KeyRole, Keys, Signed};
@@ -41,6 +41,30 @@ use crate::call::Call;
 
 /// Bytes of a request's head that are looked at as its path; longer ones are refused.
 const PATH_BYTES_MAX: usize = 16 * 1024;
+
+/// Shorter bodies are not counted in the memory of all requests, in bytes: every connection may have one.
+const COUNTED_BYTES_MIN: usize = 64 * 1024;
+
+/// Whom a request comes from, as far as its connection tells.
+#[derive(Clone)]
+pub struct Client {
+    /// How it came.
+    pub scheme: Scheme,
+    /// Says whether the client has gone.
+    pub gone: Option<Gone>,
+    /// Closes the connection, because its client does not read while memory is short.
+    pub cut: Option<OnStop>,
+}
+
+impl From<Scheme> for Client {
+    fn from(scheme: Scheme) -> Client {
+        Client {
+            scheme,
+            gone: None,
+            cut: None,
+        }
+    }
+}
 
 /// What a caller may do with the server itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,16 +113,23 @@ impl Door {
     }
 
     /// Answers a request. Never fails: what goes wrong is an answer too.
-    pub async fn handle(&self, request: Request<Incoming>, scheme: Scheme) -> Handled {
+    pub async fn handle(&self, request: Request<Incoming>, client: impl Into<Client>) -> Handled {
+        let client = client.into();
         let (mut parts, body) = request.into_parts();
         name_host(&mut parts);
         let activity = activity_id(&parts);
         // A defect in one request must not take the connection, let alone the server, with it.
         let authenticated = AtomicBool::new(false);
-        let outcome = catch(pin!(self.answer(&parts, body, scheme, &authenticated))).await;
+        let outcome = in_turns(caught(pin!(self.answer(
+            &parts,
+            body,
+            &client,
+            &authenticated
+        ))))
+        .await;
         let answer = match outcome {
-            Some(Ok(answer)) => answer,
-            Some(Err(error)) => {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => {
                 if matches!(
                     error.kind,
                     Kind::Internal | Kind::Unavailable | Kind::OutcomeUnknown
@@ -115,7 +146,8 @@ impl Door {
                     activity.to_str().unwrap_or_default(),
                 )
             }
-            None => {
+            Err(panicked) => {
+                tracing::error!(path = parts.uri.path(), panic = %panicked, "a request panicked");
                 let defect = Error::new(
                     Kind::Internal,
                     "The server met a defect while answering; its log says where.",
@@ -128,6 +160,10 @@ impl Door {
             }
         };
         let charge = answer.charge;
+        let answer = match answer.body().len() >= COUNTED_BYTES_MIN {
+            true => answer.counted(&Arc::new(self.service.budget()), client.cut),
+            false => answer,
+        };
         let response = answer.finish(activity);
         Handled {
             response,
@@ -174,7 +210,7 @@ impl Door {
         &self,
         parts: &Parts,
         mut body: Incoming,
-        scheme: Scheme,
+        client: &Client,
         authenticated: &AtomicBool,
     ) -> Result<Answer> {
         if parts.uri.path().len() > PATH_BYTES_MAX {
@@ -189,15 +225,18 @@ impl Door {
                 "The required header x-ms-version is missing.",
             ));
         }
+        let counted = body.size_hint().exact();
+        let counted = counted.is_none_or(|bytes| bytes >= COUNTED_BYTES_MIN as u64);
+        let held = counted.then(|| Held::new(&Arc::new(self.service.budget())));
         let call = Call {
             method: &parts.method,
             segments: segments(parts.uri.path())?,
             headers: &parts.headers,
-            body: read_body(&mut body, BODY_BYTES_MAX, self.pace)
+            body: read_body(&mut body, BODY_BYTES_MAX, self.pace, held.as_ref())
                 .await
                 .map_err(unread)?,
-            scheme,
-            ctx: Ctx::new(Arc::clone(&self.service), who),
+            scheme: client.scheme,
+            ctx: Ctx::new(Arc::clone(&self.service), who).while_connected(client.gone.clone()),
         };
         call.check_consistency()?;
         routes::run(&call).await
@@ -229,17 +268,6 @@ impl Door {
             Err(denied) => Err(Error::new(Kind::Unauthorized, denied.message())),
         }
     }
-}
-
-/// Polls a future so that a panic inside becomes `None`.
-async fn catch<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    poll_fn(
-        |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-            Ok(poll) => poll.map(Some),
-            Err(_) => Poll::Ready(None),
-        },
-    )
-    .await
 }
 
 /// HTTP/2 names the host in the address instead of a header; whoever asks for it finds it in the header either way.
@@ -274,6 +302,7 @@ fn unread(why: Unread) -> Error {
     match why {
         Unread::TooLong => lapsedb_service::items::body::too_large(),
         Unread::TooSlow => Error::new(Kind::TimedOut, Unread::SLOW),
+        Unread::NoMemory(why) => Error::new(Kind::NoMemory, why),
         Unread::Broken(error) => {
             Error::bad_request(format!("The request's body cannot be read: {error}"))
         }

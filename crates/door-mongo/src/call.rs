@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use lapsedb_service::documents::{Fault, Work};
 use lapsedb_service::logins::privilege::Privileges;
-use lapsedb_service::{Ctx, Who, sessions};
+use lapsedb_service::{Ctx, Who, caught, in_turns, sessions};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
@@ -23,7 +23,7 @@ use crate::lsid::Owner;
 use crate::registry::{self, Command};
 use crate::request::{self, Refused, Request};
 use crate::transactional_writes::{repeated, statements};
-use crate::unwinding::caught;
+use crate::unwinding;
 use crate::wire::{OpMsg, OpQuery};
 use crate::{read_concern, transactions, write_concern};
 
@@ -125,6 +125,7 @@ impl Call<'_> {
         let halted = self.connection.line.halted();
         let work = work.within(self.generic.max_time);
         let work = work.while_connected(self.connection.gone.clone());
+        let work = work.received_within(Arc::clone(self.connection.counting.budget()));
         work.running_out(runs_out).until(halted)
     }
 }
@@ -401,7 +402,7 @@ async fn attempt(
 
 /// Executes a command; what is wrong with it, or a panic, ends its transaction.
 async fn executed(call: &mut Call<'_>) -> Result<Answer, Fault> {
-    let answer = match caught((call.command.run)(call)).await {
+    let answer = match in_turns(caught((call.command.run)(call))).await {
         Ok(answer) => answer,
         Err(panicked) => {
             // How far it came nobody knows, so its transaction cannot go on.
@@ -410,7 +411,7 @@ async fn executed(call: &mut Call<'_>) -> Result<Answer, Fault> {
                 true => sessions::lose_track(&ctx, session).await,
                 false => sessions::give_up(&ctx, session).await,
             }
-            Err(panicked.fault(call.command.name))
+            Err(unwinding::fault(&panicked, call.command.name))
         }
     };
     if answer.is_err() && !call.begun.load(Ordering::Relaxed) && !transactions::ends(call.command) {

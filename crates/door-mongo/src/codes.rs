@@ -30,6 +30,7 @@ pub(crate) const PROTOCOL_ERROR: i32 = 17;
 pub(crate) const API_STRICT: i32 = 323;
 pub(crate) const MAX_TIME_EXPIRED: i32 = 50;
 pub(crate) const WRITE_CONCERN_FAILED: i32 = 64;
+pub(crate) const EXCEEDED_MEMORY_LIMIT: i32 = 146;
 pub(crate) const OUT_OF_DISK_SPACE: i32 = 14_031;
 pub(crate) const NOT_SUPPORTED_IN_TRANSACTION: i32 = 263;
 pub(crate) const RATE_TOO_LARGE: i32 = 16_500;

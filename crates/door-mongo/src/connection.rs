@@ -1,25 +1,25 @@
 //! One connection: a message in, a message out, until one side has enough.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
-use lapsedb_service::Clock;
+use bytes::BytesMut;
 use lapsedb_service::documents::{Fault, Gone};
 use lapsedb_service::operations::Line;
 use lapsedb_service::remote::Pace;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{timeout, timeout_at};
+use lapsedb_service::{Clock, caught};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::auth::{Login, Session};
 use crate::call::{self, Answered};
+use crate::counting::Counting;
 use crate::door::{Counted, Door};
 use crate::noted::Noted;
-use crate::unwinding::caught;
-use crate::wire::{self, HEADER_BYTES, Header, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg};
+use crate::transfer::{End, Limits, Received, receive, send};
+use crate::unwinding;
+use crate::wire::{self, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg};
 
 /// Bytes of a message before its sender has logged in, where that is asked.
 const MESSAGE_BYTES_MAX_BEFORE_LOGIN: usize = 16 * 1024;
@@ -28,13 +28,6 @@ const MESSAGE_BYTES_MAX_BEFORE_LOGIN: usize = 16 * 1024;
 const SILENT_SECONDS_MAX_BEFORE_LOGIN: u64 = 180;
 /// How long a client may read nothing of a reply that waits for it.
 const STALLED_SECONDS_MAX: u64 = 180;
-
-/// Room that is made for what comes: most messages fit, and come with one read.
-const INBOX_STEP_BYTES: usize = 4 * 1024;
-/// The same for a long message.
-const INBOX_STEP_BYTES_MAX: usize = 256 * 1024;
-/// Memory an idle connection keeps for its next message.
-const INBOX_BYTES_KEPT: usize = 64 * 1024;
 
 /// The two ends of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +54,8 @@ pub(crate) struct Connection {
     pub(crate) line: Arc<Line>,
     /// Says whether the client has gone.
     pub(crate) gone: Option<Gone>,
+    /// What counts its messages.
+    pub(crate) counting: Counting,
 }
 
 /// A connection that is counted and listed, until this is dropped, however the connection ends.
@@ -106,13 +101,6 @@ impl Default for Patience {
     }
 }
 
-/// What a message may be, and how long it may take.
-struct Limits {
-    bytes: usize,
-    pace: Pace,
-    silence: Option<Duration>,
-}
-
 impl Connection {
     fn limits(&self, door: &Door) -> Limits {
         if self.is_known(door) {
@@ -133,34 +121,6 @@ impl Connection {
     /// Whether its client has logged in, or need not.
     fn is_known(&self, door: &Door) -> bool {
         !door.settings.auth || self.login.is_some()
-    }
-}
-
-/// Why a connection ended.
-enum End {
-    /// The client went, or the server stops.
-    Done,
-    /// What came was no message, or it did not come in time.
-    Malformed(wire::Malformed),
-}
-
-/// What a client has sent.
-enum Received {
-    /// A message.
-    Whole(Box<Incoming>),
-    /// A frame that was whole, but more than is allowed: the number that is answered.
-    Refused(i32, wire::Malformed),
-}
-
-impl From<io::Error> for End {
-    fn from(_: io::Error) -> End {
-        End::Done
-    }
-}
-
-impl From<wire::Malformed> for End {
-    fn from(malformed: wire::Malformed) -> End {
-        End::Malformed(malformed)
     }
 }
 
@@ -197,6 +157,7 @@ impl Door {
             closing: false,
             line: operations.open(number, peer.client.to_string()),
             gone,
+            counting: Counting::new(&self.service),
         };
         let _open = Open::new(self, &connection.line);
         let mut stop = std::pin::pin!(stop);
@@ -204,10 +165,11 @@ impl Door {
         // A message to be executed again, unasked: the next batch of a cursor.
         let mut again = None;
         while !connection.closing {
+            let limits = connection.limits(self);
             let next = async {
                 match again.take() {
                     Some(message) => Ok(Received::Whole(message)),
-                    None => receive(&mut stream, &mut inbox, &connection.limits(self)).await,
+                    None => receive(&mut stream, &mut inbox, &limits, &connection.counting).await,
                 }
             };
             let received = tokio::select! {
@@ -225,7 +187,10 @@ impl Door {
                     self.answer(&mut stream, &mut connection, message).await
                 }
                 Ok(Received::Refused(number, why)) => {
-                    self.refuse(&mut stream, number, &why).await.map(|()| None)
+                    connection.counting = Counting::new(&self.service);
+                    let counting = &connection.counting;
+                    let refused = self.refuse(&mut stream, number, &why, counting).await;
+                    refused.map(|()| None)
                 }
                 Err(end) => Err(end),
             };
@@ -271,7 +236,12 @@ impl Door {
             took,
         });
         if !wanted || connection.closing {
+            connection.counting.clear();
             return Ok(None);
+        }
+        if connection.counting.budget().stopped().is_some() {
+            // The command has ended by it; what follows is counted anew.
+            connection.counting = Counting::new(&self.service);
         }
         let reply_id = self.reply_id();
         let again = again.filter(|_| more);
@@ -290,7 +260,11 @@ impl Door {
         let went = u64::try_from(bytes.len()).unwrap_or(0);
         let traffic = &self.service.documents_state().operations.traffic;
         traffic.went.fetch_add(went, Ordering::Relaxed);
-        send(stream, &bytes, self.patience.stalled).await?;
+        connection.counting.clear();
+        connection.counting.put(bytes.len());
+        let stalled = self.patience.stalled;
+        send(stream, &bytes, stalled, &connection.counting).await?;
+        connection.counting.clear();
         // The next answer answers this one.
         Ok(again.map(|msg| {
             Box::new(Incoming {
@@ -315,7 +289,7 @@ impl Door {
             }
         };
         ran.unwrap_or_else(|panicked| {
-            let fault = panicked.fault("other");
+            let fault = unwinding::fault(&panicked, "other");
             call::failed(self, "other", &fault, form)
         })
     }
@@ -326,6 +300,7 @@ impl Door {
         stream: &mut (impl AsyncWrite + Unpin),
         request_id: i32,
         why: &wire::Malformed,
+        counting: &Counting,
     ) -> Result<(), End> {
         let Some(refusal) = why.refusal.filter(|refusal| refusal.wanted) else {
             return Ok(());
@@ -339,139 +314,12 @@ impl Door {
         });
         let id = self.reply_id();
         let bytes = wire::reply(request_id, id, None, false, answered.document);
-        send(stream, &bytes, self.patience.stalled).await
+        send(stream, &bytes, self.patience.stalled, counting).await
     }
-}
-
-/// Sends a reply. A client that stops reading it is given up after a while: it would hold its connection for ever.
-async fn send(
-    stream: &mut (impl AsyncWrite + Unpin),
-    mut bytes: &[u8],
-    stalled: Duration,
-) -> Result<(), End> {
-    let late = |_| End::from(slow("a reply was not read", stalled));
-    while !bytes.is_empty() {
-        let sent = timeout(stalled, stream.write(bytes))
-            .await
-            .map_err(late)??;
-        if sent == 0 {
-            return Err(End::Done);
-        }
-        bytes.advance(sent);
-    }
-    timeout(stalled, stream.flush()).await.map_err(late)??;
-    Ok(())
 }
 
 /// Whether a message asks for all batches of a cursor, one after the other.
 fn fetches_all(msg: &OpMsg) -> bool {
     let getting = msg.body.keys().next().is_some_and(|name| name == "getMore");
     msg.exhaust_allowed && !msg.more_to_come && getting
-}
-
-/// The next message. What came with it beyond its end stays in the inbox.
-async fn receive(
-    stream: &mut (impl AsyncRead + Unpin),
-    inbox: &mut BytesMut,
-    limits: &Limits,
-) -> Result<Received, End> {
-    if inbox.is_empty() {
-        begin(stream, inbox, limits).await?;
-    }
-    // Most messages come whole with the first read, and need no timer.
-    let header = match whole(inbox, limits)? {
-        Some(header) => header,
-        None => {
-            let pace = Some((limits.pace, Clock::monotonic()));
-            fill(stream, inbox, HEADER_BYTES, pace).await?;
-            let header = header_of(inbox, limits)?.ok_or(End::Done)?;
-            fill(stream, inbox, HEADER_BYTES + header.payload_bytes, pace).await?;
-            header
-        }
-    };
-    let whole = HEADER_BYTES + header.payload_bytes;
-    let payload = inbox.get(HEADER_BYTES..whole).unwrap_or_default();
-    let read = wire::read(&header, payload);
-    inbox.advance(whole);
-    if inbox.is_empty() && inbox.capacity() > INBOX_BYTES_KEPT {
-        // One large message must not cost its memory for as long as the connection lives.
-        *inbox = BytesMut::new();
-    }
-    match read {
-        Ok(incoming) => Ok(Received::Whole(Box::new(incoming))),
-        Err(why) if why.refusal.is_some() => Ok(Received::Refused(header.request_id, why)),
-        Err(why) => Err(why.into()),
-    }
-}
-
-/// Waits for the first bytes of a message.
-async fn begin(
-    stream: &mut (impl AsyncRead + Unpin),
-    inbox: &mut BytesMut,
-    limits: &Limits,
-) -> Result<(), End> {
-    match limits.silence {
-        None => fill(stream, inbox, 1, None).await,
-        Some(silence) => timeout(silence, fill(stream, inbox, 1, None))
-            .await
-            .map_err(|_| slow("a client without a login was silent", silence))?,
-    }
-}
-
-/// The header, if it is there.
-fn header_of(inbox: &BytesMut, limits: &Limits) -> Result<Option<Header>, wire::Malformed> {
-    match inbox.split_first_chunk::<HEADER_BYTES>() {
-        Some((header, _)) => Header::read(header, limits.bytes).map(Some),
-        None => Ok(None),
-    }
-}
-
-/// The header, if the whole message is there.
-fn whole(inbox: &BytesMut, limits: &Limits) -> Result<Option<Header>, wire::Malformed> {
-    let header = header_of(inbox, limits)?;
-    Ok(header.filter(|header| inbox.len() >= HEADER_BYTES + header.payload_bytes))
-}
-
-/// Reads until so many bytes are there, no slower than the pace from a time on allows. Memory is taken only as bytes come, whatever was claimed.
-async fn fill(
-    stream: &mut (impl AsyncRead + Unpin),
-    inbox: &mut BytesMut,
-    wanted: usize,
-    pace: Option<(Pace, Instant)>,
-) -> Result<(), End> {
-    while inbox.len() < wanted {
-        let lacking = wanted - inbox.len();
-        inbox.reserve(lacking.clamp(INBOX_STEP_BYTES, INBOX_STEP_BYTES_MAX));
-        let deadline = pace.map(|(pace, began)| pace.deadline(began, inbox.len()));
-        let read = stream.read_buf(inbox);
-        let read = match deadline {
-            None => read.await?,
-            Some(deadline) => timeout_at(deadline.into(), read)
-                .await
-                .map_err(|_| too_slow(pace))??,
-        };
-        if read == 0 {
-            return Err(End::Done);
-        }
-    }
-    Ok(())
-}
-
-fn too_slow(pace: Option<(Pace, Instant)>) -> wire::Malformed {
-    let pace = pace.map_or_else(Pace::default, |(pace, _)| pace);
-    wire::Malformed {
-        text: format!(
-            "a message came too slowly: after {} seconds, at least {} bytes a second are expected",
-            pace.grace.as_secs(),
-            pace.bytes_per_second
-        ),
-        refusal: None,
-    }
-}
-
-fn slow(what: &str, limit: Duration) -> wire::Malformed {
-    wire::Malformed {
-        text: format!("{what} after {} seconds", limit.as_secs()),
-        refusal: None,
-    }
 }

@@ -23,6 +23,7 @@ fn code_of(kind: &Kind) -> i32 {
         Kind::MethodNotAllowed | Kind::NotImplemented => 115,
         Kind::Internal => 1,
         Kind::Unavailable => 91,
+        Kind::NoMemory => codes::EXCEEDED_MEMORY_LIMIT,
         Kind::NoSpace => codes::OUT_OF_DISK_SPACE,
         // Drivers neither send the write again by themselves nor take it for undone: it may have been made, but is not known to be durable.
         Kind::OutcomeUnknown => codes::WRITE_CONCERN_FAILED,

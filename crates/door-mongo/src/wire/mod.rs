@@ -114,6 +114,38 @@ pub fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
     })
 }
 
+/// Bytes that a message has besides those that came, once it is unpacked, as it says itself.
+#[must_use]
+pub fn unpacked_bytes(header: &Header, payload: &[u8]) -> usize {
+    if header.op_code != OP_COMPRESSED {
+        return payload.len();
+    }
+    let size = payload.get(4..8).and_then(|size| size.first_chunk::<4>());
+    let size = size.map_or(0, |size| i32::from_le_bytes(*size));
+    // The bytes as they were packed, and what is read from them.
+    usize::try_from(size)
+        .unwrap_or(0)
+        .min(header.message_bytes_max)
+        .saturating_mul(2)
+}
+
+/// Whether a client waits for an answer to a message, as far as can be told from its beginning.
+#[must_use]
+pub fn wants_answer(header: &Header, payload: &[u8]) -> bool {
+    header.op_code != OP_MSG || !op_msg::more_to_come(payload)
+}
+
+impl Incoming {
+    /// Whether its client waits for an answer.
+    #[must_use]
+    pub const fn wants_answer(&self) -> bool {
+        match &self.message {
+            Message::Msg(msg) => !msg.more_to_come,
+            Message::Query(_) => true,
+        }
+    }
+}
+
 fn message(
     op_code: i32,
     raw: Option<[u8; HEADER_BYTES]>,

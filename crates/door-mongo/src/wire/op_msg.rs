@@ -132,6 +132,12 @@ fn sequence(rest: &mut &[u8]) -> Result<(String, Vec<Object>), Malformed> {
     Ok((name, documents))
 }
 
+/// Whether a message that begins so wants no answer.
+pub(super) fn more_to_come(bytes: &[u8]) -> bool {
+    let flags = bytes.first_chunk::<4>();
+    flags.is_some_and(|flags| u32::from_le_bytes(*flags) & MORE_TO_COME != 0)
+}
+
 /// The flags of a reply.
 pub(super) const fn flags(more: bool) -> u32 {
     if more { MORE_TO_COME } else { 0 }
