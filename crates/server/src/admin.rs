@@ -109,13 +109,14 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 async fn bytes(mut body: Incoming) -> Result<Bytes, Reply> {
-    let read = lapsedb_door_cosmos::read_body(&mut body, BODY_BYTES_MAX, Pace::default());
+    let read = lapsedb_door_cosmos::read_body(&mut body, BODY_BYTES_MAX, Pace::default(), None);
     read.await.map_err(|unread| match unread {
         Unread::TooLong => reply::error(
             StatusCode::PAYLOAD_TOO_LARGE,
             &format!("the body is longer than {BODY_BYTES_MAX} bytes"),
         ),
         Unread::TooSlow => reply::error(StatusCode::REQUEST_TIMEOUT, Unread::SLOW),
+        Unread::NoMemory(why) => reply::error(StatusCode::SERVICE_UNAVAILABLE, &why),
         Unread::Broken(error) => bad(&format!("the body did not arrive: {error}")),
     })
 }

@@ -6,6 +6,28 @@
 //! block cache. `malloc` itself is not replaced: libraries that are loaded in front of a program, such as libfaketime, call it
 //! before the program has begun.
 
+use std::ffi::{c_int, c_long};
+
+/// How long memory that was freed waits for its next use before the system has it back, in milliseconds. The allocator's own
+/// second is long enough for a burst of large requests to take the memory of all of them twice.
+const PURGE_DELAY_MILLIS: c_long = 50;
+
+/// The number of that setting, which the binding does not name.
+const PURGE_DELAY: c_int = 15;
+
+#[allow(unsafe_code, reason = "the binding has no function for settings")]
+// SAFETY: the function has this name and these arguments in the allocator's header.
+unsafe extern "C" {
+    fn mi_option_set_default(option: c_int, value: c_long);
+}
+
+/// Sets the allocator up. What the environment says (`MIMALLOC_PURGE_DELAY`) goes before.
+#[allow(unsafe_code, reason = "the binding has no function for settings")]
+pub(crate) fn set_up() {
+    // SAFETY: the function takes any number, and knows this one.
+    unsafe { mi_option_set_default(PURGE_DELAY, PURGE_DELAY_MILLIS) }
+}
+
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

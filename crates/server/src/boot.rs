@@ -200,7 +200,10 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
     let place = match &config.data_path {
         None => Place::Memory,
         Some(path) => {
-            folder::prepare(path, &[STORE_FOLDER, tls::FOLDER])?;
+            let own = [STORE_FOLDER, tls::FOLDER];
+            if let Some(line) = folder::prepare(path, &own, config.insecure_data_mode)? {
+                tracing::warn!("{line}");
+            }
             Place::Disk(path.join(STORE_FOLDER))
         }
     };
@@ -212,6 +215,7 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
         purge: config.purge,
         purge_grace: config.purge_grace_seconds,
         request_time_max: config.request_time_max(),
+        request_memory_max: config.request_memory_max(),
         change_retention: lapsedb_record::Secs(config.change_retention_seconds),
         keep_changes: config.keep_changes,
         master_key: config.master_key.clone(),

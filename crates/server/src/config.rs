@@ -16,10 +16,14 @@ use lapsedb_service::REQUEST_TIME_MAX;
 use self::keys::Keys;
 use self::settings::{Asked, Given, Layer};
 use crate::origin::{self, Origins};
-use crate::tls;
+use crate::{memory, tls};
 
 /// The longest limit on the time of requests, in seconds: a day.
 const REQUEST_TIME_SECONDS_MAX: u64 = 86_400;
+/// The least memory of all requests, in MiB: one of them may bring 48 MB.
+const REQUEST_MEMORY_MIB_MIN: u64 = 64;
+/// The most memory of all requests, in MiB: a pebibyte.
+const REQUEST_MEMORY_MIB_MAX: u64 = 1 << 30;
 /// The shortest time for which changes are kept.
 const CHANGE_RETENTION_SECONDS_MIN: u64 = 60;
 /// How long they are kept if nothing is said: a week.
@@ -52,6 +56,8 @@ pub struct Verify {
 pub struct Config {
     /// The folder of the store; none = in memory.
     pub data_path: Option<PathBuf>,
+    /// Take a data folder that other users can reach.
+    pub insecure_data_mode: bool,
     /// Where to listen.
     pub bind: IpAddr,
     /// The NoSQL door's port; 0 = any.
@@ -78,6 +84,8 @@ pub struct Config {
     pub purge_grace_seconds: u64,
     /// How long a request may take that says nothing itself, in seconds; 0 is any time.
     pub request_time_max_seconds: u64,
+    /// Memory that all requests together may hold, in MiB.
+    pub request_memory_max_mib: u64,
     /// How long what change streams need is kept.
     pub change_retention_seconds: u64,
     /// Whether it is kept for all collections from their beginning.
@@ -121,6 +129,12 @@ impl Config {
     pub fn request_time_max(&self) -> Option<Duration> {
         (self.request_time_max_seconds > 0)
             .then(|| Duration::from_secs(self.request_time_max_seconds))
+    }
+
+    /// Bytes of memory that all requests together may hold.
+    pub fn request_memory_max(&self) -> usize {
+        let bytes = self.request_memory_max_mib.saturating_mul(1 << 20);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
     /// The names of this server that the operator has given: the address to listen on, and the host named to Mongo clients.
@@ -208,6 +222,7 @@ impl Raw {
         beyond::check(bind, &keys, mongo.as_ref())?;
         Ok(Config {
             data_path: self.data_path()?,
+            insecure_data_mode: self.switch("insecure-data-mode")?,
             bind,
             port: self.port("port", 8081)?,
             protocol: self.protocol(bind)?,
@@ -224,6 +239,11 @@ impl Raw {
                 "request-time-max-seconds",
                 REQUEST_TIME_MAX.as_secs(),
                 0..=REQUEST_TIME_SECONDS_MAX,
+            )?,
+            request_memory_max_mib: self.number(
+                "request-memory-max-mib",
+                memory::default_mib(),
+                REQUEST_MEMORY_MIB_MIN..=REQUEST_MEMORY_MIB_MAX,
             )?,
             change_retention_seconds: self.number(
                 "change-streams-retention",

@@ -29,7 +29,8 @@ impl Question {
     }
 }
 
-/// Answers 200, or 503 with a reason.
+/// Answers 200, or 503 with a reason: where writes are refused, all of them or those that add data. A damaged table is no such reason, because
+/// everything but what it holds goes on; it is named in the answer.
 pub fn answer(app: &App, question: Question) -> Reply {
     let reason = if app.stopping() {
         Some("the server is stopping".to_owned())
@@ -45,18 +46,27 @@ pub fn answer(app: &App, question: Question) -> Reply {
                 ("reason", Value::from(reason.unwrap_or_default())),
             ],
         ),
-        Question::Ready => reply::json(StatusCode::OK, [("status", Value::from("ready"))]),
+        Question::Ready => reply::json(StatusCode::OK, ready(app)),
         Question::Status => reply::json(
             StatusCode::OK,
-            [
-                ("status", Value::from("ready")),
+            ready(app).chain([
                 ("version", Value::from(env!("CARGO_PKG_VERSION"))),
                 ("clockSuspect", Value::from(app.service.clock().suspect())),
                 (
                     "virtualClock",
                     Value::from(app.service.clock().is_virtual()),
                 ),
-            ],
+            ]),
         ),
     }
+}
+
+/// That requests are taken, and what of the stored data is damaged, if anything is.
+fn ready(app: &App) -> impl Iterator<Item = (&'static str, Value)> {
+    let damage = app.service.damage();
+    let damage =
+        (!damage.is_empty()).then(|| Value::Array(damage.into_iter().map(Value::from).collect()));
+    [("status", Value::from("ready"))]
+        .into_iter()
+        .chain(damage.map(|damage| ("damage", damage)))
 }

@@ -8,16 +8,18 @@ use std::time::Duration;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use lapsedb_door_cosmos::Scheme;
+use lapsedb_door_cosmos::{Client, Scheme};
 use lapsedb_service::documents::Gone;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::boot::App;
 use crate::listen::{Connection, Handler, stopped};
 use crate::route;
 use crate::slots::Limits;
+use crate::socket::Socket;
 
 /// The head of one request: its line and all its headers. Session tokens and continuations are long, but not longer.
 const HEAD_BYTES_MAX: u32 = 32 * 1024;
@@ -68,11 +70,11 @@ impl Http {
 impl Handler for Http {
     const ONLY_TLS: &'static [u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 27\r\n\r\nThis port speaks only TLS.\n";
 
-    type Socket = TcpStream;
+    type Socket = Socket;
 
-    /// HTTP itself waits for the client's bytes while it answers, so nobody else may look at them.
-    fn watch(stream: TcpStream) -> (TcpStream, Option<Gone>) {
-        (stream, None)
+    /// HTTP notices by itself that a client has gone, but not while a request is being evaluated.
+    fn watch(stream: TcpStream) -> (Socket, Option<Gone>) {
+        Socket::watched(stream)
     }
 
     async fn serve(
@@ -83,17 +85,25 @@ impl Handler for Http {
         let Connection {
             slot,
             tls,
+            gone,
             mut stop,
             ..
         } = connection;
-        let scheme = if tls { Scheme::Https } else { Scheme::Http };
+        let cut = Arc::new(Notify::new());
+        let cuts = Arc::clone(&cut);
+        let client = Client {
+            scheme: if tls { Scheme::Https } else { Scheme::Http },
+            gone,
+            cut: Some(Arc::new(move |_| cuts.notify_one())),
+        };
         let service = {
             let (app, slot) = (Arc::clone(&self.app), Arc::clone(&slot));
             service_fn(move |request| {
                 let (app, slot) = (Arc::clone(&app), Arc::clone(&slot));
+                let client = client.clone();
                 async move {
                     let _in_flight = slot.begin();
-                    Ok::<_, Infallible>(route::answer(&app, request, scheme, &slot).await)
+                    Ok::<_, Infallible>(route::answer(&app, request, client, &slot).await)
                 }
             })
         };
@@ -105,6 +115,10 @@ impl Handler for Http {
                 http.await
             }
             () = slot.evicted() => return,
+            () = cut.notified() => {
+                tracing::warn!("a connection is cut: its client does not read its answers, and memory is short");
+                return;
+            }
             () = slot.unopened() => return,
             () = slot.overdue() => {
                 http.as_mut().graceful_shutdown();

@@ -11,6 +11,7 @@ mod health;
 mod http;
 mod init;
 mod listen;
+mod memory;
 mod metrics;
 mod mongo;
 mod origin;
@@ -36,6 +37,7 @@ const EXIT_CONFIG: u8 = 2;
 const EXIT_IN_USE: u8 = 3;
 
 fn main() -> ExitCode {
+    allocator::set_up();
     folder::keep_to_owner();
     let config = match Config::load(std::env::args_os(), |name| std::env::var(name).ok()) {
         Ok(Command::Serve(config)) => config,

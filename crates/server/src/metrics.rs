@@ -213,11 +213,29 @@ fn write_gauges(out: &mut String, gauges: &Gauges) {
             "1 while the wall clock has jumped and is not believed.",
             u64::from(gauges.clock_suspect),
         ),
+    ] {
+        family(out, name, kind, help);
+        line(out, name, &value.to_string());
+    }
+    write_disk(out, gauges);
+    write_memory(out, gauges);
+    write_background(out, &gauges.background);
+}
+
+/// The store on disk, and whether it can be written.
+fn write_disk(out: &mut String, gauges: &Gauges) {
+    for (name, kind, help, value) in [
         (
             "lapsedb_writing_halted",
             "gauge",
-            "1 while the store takes no writes, after a failure of the disk or damage.",
+            "1 while the store takes no writes, or none that add data: after a failure of the disk, or while it is full.",
             u64::from(gauges.writing_halted),
+        ),
+        (
+            "lapsedb_damaged_tables",
+            "gauge",
+            "Tables on disk that a compaction found to be damaged; what they hold cannot be read.",
+            gauges.damaged_tables,
         ),
         (
             "lapsedb_disk_bytes",
@@ -229,7 +247,33 @@ fn write_gauges(out: &mut String, gauges: &Gauges) {
         family(out, name, kind, help);
         line(out, name, &value.to_string());
     }
-    write_background(out, &gauges.background);
+}
+
+/// The memory of all requests.
+fn write_memory(out: &mut String, gauges: &Gauges) {
+    for (name, kind, help, value) in [
+        (
+            "lapsedb_request_memory_bytes",
+            "gauge",
+            "Bytes of memory that requests hold.",
+            gauges.request_memory_bytes,
+        ),
+        (
+            "lapsedb_request_memory_max_bytes",
+            "gauge",
+            "Bytes of memory that all requests together may hold.",
+            gauges.request_memory_max_bytes,
+        ),
+        (
+            "lapsedb_requests_stopped_for_memory_total",
+            "counter",
+            "Requests, cursors and connections stopped because all together would have held too much memory.",
+            gauges.requests_stopped_for_memory,
+        ),
+    ] {
+        family(out, name, kind, help);
+        line(out, name, &value.to_string());
+    }
 }
 
 /// How work between requests fares, by kind.
@@ -341,6 +385,10 @@ mod tests {
                 clock_suspect: true,
                 disk_bytes: 8,
                 writing_halted: true,
+                request_memory_bytes: 9,
+                request_memory_max_bytes: 10,
+                requests_stopped_for_memory: 11,
+                damaged_tables: 12,
                 background: background.to_vec(),
             },
         );
@@ -355,6 +403,10 @@ mod tests {
             ("lapsedb_clock_suspect".to_owned(), 1),
             ("lapsedb_disk_bytes".to_owned(), 8),
             ("lapsedb_writing_halted".to_owned(), 1),
+            ("lapsedb_request_memory_bytes".to_owned(), 9),
+            ("lapsedb_request_memory_max_bytes".to_owned(), 10),
+            ("lapsedb_requests_stopped_for_memory_total".to_owned(), 11),
+            ("lapsedb_damaged_tables".to_owned(), 12),
         ];
         for work in Work::ALL {
             let label = format!("{{work=\"{}\"}}", work.name());

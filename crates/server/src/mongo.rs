@@ -30,9 +30,7 @@ impl Handler for Mongo {
 
     /// A command that takes long ends with its client.
     fn watch(stream: TcpStream) -> (Socket, Option<Gone>) {
-        let socket = Socket::new(stream);
-        let gone: Gone = Arc::new(socket.gone());
-        (socket, Some(gone))
+        Socket::watched(stream)
     }
 
     async fn serve(

@@ -2,7 +2,7 @@
 
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
-use lapsedb_door_cosmos::Scheme;
+use lapsedb_door_cosmos::Client;
 use lapsedb_record::Clock;
 
 use crate::boot::App;
@@ -12,10 +12,10 @@ use crate::slots::Slot;
 use crate::{admin, cors, health};
 
 /// Answers a request and counts it.
-pub async fn answer(app: &App, request: Request<Incoming>, scheme: Scheme, slot: &Slot) -> Reply {
+pub async fn answer(app: &App, request: Request<Incoming>, client: Client, slot: &Slot) -> Reply {
     let start = Clock::monotonic();
     let verb = Verb::of(request.method(), request.uri().path(), request.headers());
-    let (reply, charge) = judge(app, request, scheme, (verb, slot)).await;
+    let (reply, charge) = judge(app, request, client, (verb, slot)).await;
     app.metrics
         .count(verb, reply.status(), charge, start.elapsed());
     reply
@@ -25,19 +25,19 @@ pub async fn answer(app: &App, request: Request<Incoming>, scheme: Scheme, slot:
 async fn judge(
     app: &App,
     request: Request<Incoming>,
-    scheme: Scheme,
+    client: Client,
     (verb, slot): (Verb, &Slot),
 ) -> (Reply, f64) {
     if let Some(message) = app.origins.refusal(&request) {
         return (reply::error(StatusCode::FORBIDDEN, message), 0.0);
     }
     let Some(origin) = app.origins.admitted(request.headers()) else {
-        return dispatch(app, request, scheme, (verb, slot)).await;
+        return dispatch(app, request, client, (verb, slot)).await;
     };
     if let Some(reply) = cors::preflight(&request, &origin) {
         return (reply, 0.0);
     }
-    let (mut reply, charge) = dispatch(app, request, scheme, (verb, slot)).await;
+    let (mut reply, charge) = dispatch(app, request, client, (verb, slot)).await;
     cors::allow(reply.headers_mut(), origin);
     (reply, charge)
 }
@@ -45,12 +45,12 @@ async fn judge(
 async fn dispatch(
     app: &App,
     request: Request<Incoming>,
-    scheme: Scheme,
+    client: Client,
     (verb, slot): (Verb, &Slot),
 ) -> (Reply, f64) {
     match verb.part() {
         Part::Nosql => {
-            let handled = app.door.handle(request, scheme).await;
+            let handled = app.door.handle(request, client).await;
             // Once is enough: a connection on which somebody has signed a request is no stranger's.
             if handled.authenticated {
                 slot.know(true);

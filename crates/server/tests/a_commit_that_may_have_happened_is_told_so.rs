@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::common::Server;
 use crate::common::faulty_disk::{DiskFault, FaultyDisk};
+use crate::common::machine::wait_until;
 
 fn mongo(server: &Server) -> MongoClient {
     let (_, address) = server.ready.trim_end().split_once(" mongo=").unwrap();
@@ -133,4 +134,52 @@ fn a_transaction_at_the_mongodb_api() {
     assert_eq!(done["ok"], 1.0, "{done}");
     let found = run(&mut client, "d", r#"{"find": "c", "filter": {"_id": 2}}"#);
     assert_eq!(found["cursor"]["firstBatch"][0]["_id"], 2, "{found}");
+}
+
+#[test]
+fn a_transaction_is_answered_for_certain_once_the_disk_has_room() {
+    /// No such transaction: it was not committed.
+    const NO_SUCH_TRANSACTION: u32 = 251;
+    let part = |number: u32| {
+        format!(
+            r#""lsid": {{"id": {{"$uuid": "7c8a1a3e-0002-4000-8000-000000000001"}}}}, "txnNumber": {{"$numberLong": "{number}"}}, "autocommit": false"#
+        )
+    };
+    let insert = |number: u32| {
+        format!(
+            r#"{{"insert": "c", "documents": [{{"_id": {number}}}], "startTransaction": true, {}}}"#,
+            part(number)
+        )
+    };
+    let end = |command: &str, number: u32| format!(r#"{{"{command}": 1, {}}}"#, part(number));
+    let disk = FaultyDisk::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let server = disk.start(&["--data-path", path, "--mongo-port", "0"]);
+    let mut client = mongo(&server);
+    run(&mut client, "d", r#"{"create": "c"}"#);
+    let begun = run(&mut client, "d", &insert(1));
+    assert_eq!(begun["ok"], 1.0, "{begun}");
+    disk.fail(DiskFault::Space);
+    for command in ["commitTransaction", "commitTransaction", "abortTransaction"] {
+        let open = run(&mut client, "admin", &end(command, 1));
+        assert_eq!(open["code"], 64, "{open}");
+    }
+    disk.heal();
+    let mut last = Value::Null;
+    wait_until("the commit is answered for certain", || {
+        last = run(&mut client, "admin", &end("commitTransaction", 1));
+        last["code"] != 64
+    });
+    assert_eq!(last["code"], NO_SUCH_TRANSACTION, "{last}");
+    let ended = run(&mut client, "admin", &end("abortTransaction", 1));
+    assert_eq!(ended["code"], NO_SUCH_TRANSACTION, "{ended}");
+    let begun = run(&mut client, "d", &insert(2));
+    assert_eq!(begun["ok"], 1.0, "{begun}");
+    let done = run(&mut client, "admin", &end("commitTransaction", 2));
+    assert_eq!(done["ok"], 1.0, "{done}");
+    let found = run(&mut client, "d", r#"{"find": "c"}"#);
+    let found = found["cursor"]["firstBatch"].as_array().unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["_id"], 2, "{found:?}");
 }

@@ -1,4 +1,5 @@
-//! A full disk refuses what makes the store larger. Reads, deletes and purging go on, and when there is room again, so do writes.
+//! A full disk refuses what makes the store larger. Reads, deletes and purging go on, and when there is room again, so do writes. So they
+//! do after a used-up quota and a lack of file descriptors.
 
 use lapsedb_testkit::MongoClient;
 
@@ -54,6 +55,15 @@ fn below_the_reserve_only_removing_is_allowed() {
         .command("m", r#"{"insert": "c", "documents": [{"_id": 2}]}"#)
         .unwrap();
     assert_eq!(refused["code"], 14_031, "{refused}");
+    // As whoever asks before sending writes wants to know.
+    let ready = server.call("GET", "/ready", &[], "");
+    assert_eq!(ready.status, 503, "{ready:?}");
+    assert!(ready.body.contains("kept for removing data"), "{ready:?}");
+    let metrics = server.call("GET", "/metrics", &[], "").body;
+    assert!(
+        metrics.contains("\nlapsedb_writing_halted 1\n"),
+        "{metrics}"
+    );
     assert_eq!(call(&server, "GET", "a"), 200);
     assert_eq!(call(&server, "DELETE", "a"), 204);
     let deleted = client
@@ -73,34 +83,87 @@ fn below_the_reserve_only_removing_is_allowed() {
     });
 
     disk.heal();
+    assert_eq!(server.call("GET", "/ready", &[], "").status, 200);
     assert_eq!(create(&server, "d").status, 201);
 }
 
 #[test]
 fn after_a_write_without_room_writing_comes_back() {
+    for fault in [DiskFault::Space, DiskFault::Quota] {
+        let disk = FaultyDisk::new();
+        let folder = tempfile::tempdir().unwrap();
+        let server = start(&disk, &folder);
+        assert_eq!(create(&server, "a").status, 201);
+
+        disk.fail(fault);
+        // The first one was on its way to the disk; those behind it are not tried.
+        let open = create(&server, "b");
+        assert_eq!(open.status, 408, "{fault:?}: {open:?}");
+        let refused = create(&server, "c");
+        assert_eq!(refused.status, 507, "{fault:?}: {refused:?}");
+        let ready = server.call("GET", "/ready", &[], "");
+        assert_eq!(ready.status, 503, "{fault:?}: {ready:?}");
+        assert!(
+            ready.body.contains("the disk is full"),
+            "{fault:?}: {ready:?}"
+        );
+        assert_eq!(call(&server, "GET", "a"), 200);
+
+        disk.heal();
+        comes_back(server, &disk, &folder, &["a"]);
+    }
+}
+
+#[test]
+fn without_file_descriptors_writing_waits_for_some() {
     let disk = FaultyDisk::new();
     let folder = tempfile::tempdir().unwrap();
     let server = start(&disk, &folder);
     assert_eq!(create(&server, "a").status, 201);
 
-    disk.fail(DiskFault::Space);
-    // The first one was on its way to the disk; those behind it are not tried.
-    let open = create(&server, "b");
-    assert_eq!(open.status, 408, "{open:?}");
+    // A new log is begun when the write buffer is full: so much is written that it must be.
+    disk.fail(DiskFault::Files);
+    let pad = "x".repeat(1_900_000);
+    let mut written = vec!["a".to_owned()];
+    let refused = loop {
+        let id = format!("large{}", written.len());
+        let body = format!(r#"{{"id":"{id}","pk":"p","pad":"{pad}"}}"#);
+        let reply = server.cosmos("POST", ITEMS, &[KEY], &body);
+        if reply.status != 201 {
+            break reply;
+        }
+        written.push(id);
+        assert!(written.len() < 100, "nothing had to be opened");
+    };
+    // It was on its way to the disk; those behind it are not tried.
+    assert_eq!(refused.status, 408, "{refused:?}");
     let refused = create(&server, "c");
-    assert_eq!(refused.status, 507, "{refused:?}");
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(
+        refused.body.contains("no more files can be opened"),
+        "{refused:?}"
+    );
     let ready = server.call("GET", "/ready", &[], "");
     assert_eq!(ready.status, 503, "{ready:?}");
-    assert!(ready.body.contains("the disk is full"), "{ready:?}");
+    assert!(
+        ready.body.contains("no more files can be opened"),
+        "{ready:?}"
+    );
     assert_eq!(call(&server, "GET", "a"), 200);
 
     disk.heal();
+    let written: Vec<&str> = written.iter().map(String::as_str).collect();
+    comes_back(server, &disk, &folder, &written);
+}
+
+/// Writing goes on by itself, and what was acknowledged is there after a crash.
+fn comes_back(server: Server, disk: &FaultyDisk, folder: &tempfile::TempDir, written: &[&str]) {
     wait_until("writing goes on", || create(&server, "later").status == 201);
     assert_eq!(server.call("GET", "/ready", &[], "").status, 200);
     assert_eq!(create(&server, "last").status, 201);
     server.kill();
-    let server = start(&disk, &folder);
-    for id in ["a", "later", "last"] {
+    let server = start(disk, folder);
+    for id in written.iter().chain(&["later", "last"]) {
         assert_eq!(call(&server, "GET", id), 200, "{id}");
     }
     assert_eq!(call(&server, "GET", "c"), 404);

@@ -1,8 +1,9 @@
 //! A request that would compute for ever or hold everything ends, and while it runs everybody else is served.
 
+use std::io::Write;
 use std::thread::JoinHandle;
 
-use lapsedb_testkit::{Engine, MongoClient, Options, Server};
+use lapsedb_testkit::{Engine, MongoClient, Options, Request, Server};
 use serde_json::{Value, json};
 
 const EXCEEDED_MEMORY_LIMIT: i64 = 146;
@@ -129,6 +130,50 @@ fn nobody_computes_for_a_client_that_has_gone() {
     stream.shutdown(std::net::Shutdown::Both).unwrap();
     assert!(waiting.join().unwrap().is_err());
     running(&mut client, 0);
+}
+
+/// How queries of the NoSQL API were answered so far, as the metrics page counts them.
+fn answered_queries(server: &Server) -> Vec<String> {
+    let mut client = server.client();
+    let page = client.must(Request::bare("GET", "/metrics"));
+    let text = String::from_utf8(page.body).unwrap();
+    let counted =
+        |line: &&str| line.starts_with("lapsedb_requests_total{") && line.contains("query_items");
+    text.lines().filter(counted).map(str::to_owned).collect()
+}
+
+/// By its time limit the query would end with 408, after a minute.
+#[test]
+fn nobody_computes_for_a_nosql_client_that_has_gone() {
+    let server = start(&[]);
+    server.database("d2");
+    let mut container = server.container("d2", "c", "/pk", &json!({}));
+    let list: Vec<usize> = (0..100).collect();
+    for id in 0..100 {
+        container.put(&json!({"id": id.to_string(), "pk": "p", "list": list}));
+    }
+    // The groups that it holds show in the metrics that it is being evaluated.
+    let text = "SELECT c.id, COUNT(1) AS n FROM c JOIN x IN c.list JOIN y IN c.list JOIN z IN c.list GROUP BY c.id";
+    let request = container
+        .on_items("POST")
+        .header("x-ms-documentdb-isquery", "true")
+        .json(&json!({"query": text}));
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    stream
+        .write_all(&request.to_bytes(server.address()))
+        .unwrap();
+    while server.metric("lapsedb_request_memory_bytes") == Some(0) {
+        std::thread::yield_now();
+    }
+    assert_eq!(answered_queries(&server), Vec::<String>::new());
+    drop(stream);
+    let answered = loop {
+        match answered_queries(&server) {
+            answered if answered.is_empty() => std::thread::yield_now(),
+            answered => break answered,
+        }
+    };
+    assert!(answered[0].contains("status=\"503\""), "{answered:?}");
 }
 
 #[test]

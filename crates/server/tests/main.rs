@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod a_commit_that_may_have_happened_is_told_so;
+mod a_damaged_table_stops_no_other_collection;
 mod a_full_disk_refuses_growth_and_comes_back;
 mod a_stop_under_load_ends_with_0;
 mod a_web_page_reaches_no_default_server;
 mod a_wrong_wall_clock_harms_no_item;
+mod all_requests_share_one_memory;
 mod an_index_is_built_anew_and_misses_nobody;
 mod bad_settings_end_with_2_and_one_line;
 mod clients_leave_the_store_its_files;

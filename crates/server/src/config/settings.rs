@@ -89,6 +89,10 @@ pub const SETTINGS: &[Setting] = &[
         "JSON file or folder applied before the server is ready",
     ),
     switch(
+        "insecure-data-mode",
+        "Use a data folder that other users of the machine can reach, for volumes whose modes cannot be changed",
+    ),
+    switch(
         "insecure-plaintext",
         "Speak plain text too where other machines can reach the server: keys and data can be read on the way",
     ),
@@ -145,6 +149,12 @@ pub const SETTINGS: &[Setting] = &[
         "How long the dead stay on disk before they are removed [default: 300]",
     ),
     setting("read-only-key", "BASE64", "A second key that may only read"),
+    setting(
+        "request-memory-max-mib",
+        "MIB",
+        "Memory that all requests together may hold, in MiB; over it the largest fails [default: a quarter of the machine's, or of the \
+         control group's limit]",
+    ),
     setting(
         "request-time-max-seconds",
         "SECONDS",

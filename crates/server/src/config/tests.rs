@@ -56,6 +56,7 @@ fn the_defaults_are_those_of_the_surface() {
         test_commands: false,
     };
     assert_eq!(config.request_time_max(), Some(Duration::from_secs(60)));
+    assert!(config.request_memory_max() >= 64 << 20);
     assert_eq!(
         (config.protocol, config.mongo),
         (Protocol::Both, Some(mongo))
@@ -65,6 +66,7 @@ fn the_defaults_are_those_of_the_surface() {
         !config.virtual_clock
             && !config.accept_clock
             && !config.relaxed
+            && !config.insecure_data_mode
             && config.purge
             && !config.log_json
     );
@@ -75,7 +77,7 @@ fn the_defaults_are_those_of_the_surface() {
 fn each_flag_is_taken() {
     let flags = format!(
         "serve --memory --bind 127.0.0.2 --port 0 --mongo-port 5 --mongo-auth off --protocol https --key {KEY} \
-         --read-only-key {OTHER_KEY} --virtual-clock --durability relaxed --purge-grace 7 --purge off --accept-clock \
+         --read-only-key {OTHER_KEY} --virtual-clock --durability relaxed --insecure-data-mode --purge-grace 7 --purge off --accept-clock \
          --enable-test-commands --mongo-advertise db.example:27017 --log-level debug --log-format json"
     );
     let config = config(&flags, &[]);
@@ -105,6 +107,7 @@ fn each_flag_is_taken() {
     assert!(
         config.virtual_clock
             && config.relaxed
+            && config.insecure_data_mode
             && !config.purge
             && config.accept_clock
             && config.log_json

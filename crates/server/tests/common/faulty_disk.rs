@@ -14,6 +14,10 @@ pub enum DiskFault {
     Space,
     /// The file system says that nothing is free; what is written all the same succeeds.
     Room,
+    /// Writes and reservations fail with EDQUOT.
+    Quota,
+    /// No file can be opened: EMFILE.
+    Files,
 }
 
 const SOURCE: &str = r#"
@@ -21,6 +25,7 @@ const SOURCE: &str = r#"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,19 +63,33 @@ static volatile int met;
 
 int fsync(int fd) { if (told("sync") && stored(fd)) FAIL(EIO); return syscall(SYS_fsync, fd); }
 int fdatasync(int fd) { if (told("sync") && stored(fd)) FAIL(EIO); return syscall(SYS_fdatasync, fd); }
+#define FAIL_WRITE(fd) do { \
+    if (told("space") && stored(fd)) { met = 1; FAIL(ENOSPC); } \
+    if (told("quota") && stored(fd)) FAIL(EDQUOT); \
+} while (0)
 ssize_t write(int fd, const void *data, size_t n) {
-    if (told("space") && stored(fd)) { met = 1; FAIL(ENOSPC); }
+    FAIL_WRITE(fd);
     return syscall(SYS_write, fd, data, n);
 }
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
-    if (told("space") && stored(fd)) { met = 1; FAIL(ENOSPC); }
+    FAIL_WRITE(fd);
     return syscall(SYS_pwrite64, fd, data, n, at);
 }
 ssize_t pwrite64(int fd, const void *data, size_t n, off_t at) { return pwrite(fd, data, n, at); }
 int fallocate(int fd, int mode, off_t at, off_t n) {
-    if (told("space") && stored(fd)) { met = 1; FAIL(ENOSPC); }
+    FAIL_WRITE(fd);
     return syscall(SYS_fallocate, fd, mode, at, n);
 }
+#define OPEN(name) int name(const char *path, int flags, ...) { \
+    va_list more; \
+    va_start(more, flags); \
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0; \
+    va_end(more); \
+    if (told("files") && within(path)) FAIL(EMFILE); \
+    return syscall(SYS_openat, AT_FDCWD, path, flags, mode); \
+}
+OPEN(open)
+OPEN(open64)
 static int room(const char *name, const char *path, struct statvfs *out) {
     int (*real)(const char *, struct statvfs *) = dlsym(RTLD_NEXT, name);
     int answer = real(path, out);
@@ -113,6 +132,8 @@ impl FaultyDisk {
             DiskFault::Sync => "sync",
             DiskFault::Space => "space",
             DiskFault::Room => "room",
+            DiskFault::Quota => "quota",
+            DiskFault::Files => "files",
         };
         // Renamed into place, so that it is never read half written.
         let new = self.folder.path().join("new");

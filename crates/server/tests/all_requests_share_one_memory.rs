@@ -1,0 +1,212 @@
+//! All requests together hold no more memory than they may: over it the largest fails, and everybody else is served.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread::JoinHandle;
+
+use lapsedb_testkit::{Engine, MongoClient, Options, Server};
+use serde_json::{Value, json};
+
+const EXCEEDED_MEMORY_LIMIT: i64 = 146;
+const MIB: u64 = 1 << 20;
+
+/// What all requests may hold.
+const MEMORY: u64 = 64 * MIB;
+/// What the process may take beyond what it had before: what requests hold, and several times as much that is not counted: spare
+/// room of lists, what the allocator keeps for its threads, what is read in one step. Without the limit it was 715 MiB for
+/// unread answers, 920 for sorts and 1,602 for facets.
+const GROWTH_MAX: u64 = 6 * MEMORY;
+
+/// Documents of a kilobyte each.
+const DOCUMENTS: usize = 24_000;
+const CLIENTS: usize = 20;
+
+fn start(documents: usize) -> Server {
+    let mib = (MEMORY / MIB).to_string();
+    let options = Options::new(Engine::Memory).flag("--mongo-port").flag("0");
+    let server = Server::start(&options.flag("--request-memory-max-mib").flag(&mib));
+    let mut client = mongo(&server);
+    let pad = "x".repeat(1000);
+    for from in (0..documents).step_by(2000) {
+        let all: Vec<String> = (from..(from + 2000).min(documents))
+            .map(|id| json!({"_id": id, "v": (id * 7919) % documents, "pad": pad}).to_string())
+            .collect();
+        let insert = format!(r#"{{"insert":"c","documents":[{}]}}"#, all.join(","));
+        let reply = client.command("d", &insert).unwrap();
+        assert_eq!(reply["ok"], json!(1.0), "{reply}");
+    }
+    server
+}
+
+fn mongo(server: &Server) -> MongoClient {
+    MongoClient::new(server.mongo_address().expect("a Mongo address"))
+}
+
+/// Sends a command on a connection of its own; the connection stays open with its reply.
+fn send(server: &Server, command: &str) -> JoinHandle<(MongoClient, Value)> {
+    let (mut client, command) = (mongo(server), command.to_owned());
+    std::thread::spawn(move || {
+        let reply = client.command("d", &command);
+        let reply = reply.unwrap_or_else(|error| json!({ "broken": error }));
+        (client, reply)
+    })
+}
+
+/// Everybody else is served.
+fn is_served(server: &Server) {
+    let mut client = mongo(server);
+    let pong = client.command("admin", r#"{"ping":1}"#).unwrap();
+    assert_eq!(pong["ok"], json!(1.0), "{pong}");
+    let found = client.command(
+        "d",
+        r#"{"find":"c","filter":{"_id":1},"projection":{"v":1}}"#,
+    );
+    assert_eq!(found.unwrap()["ok"], json!(1.0));
+    let mut nosql = server.client();
+    let request = nosql.request("GET", "/dbs");
+    assert_eq!(nosql.must(request).status, 200);
+}
+
+fn stopped(server: &Server) -> u64 {
+    let figure = server.metric("lapsedb_requests_stopped_for_memory_total");
+    figure.expect("a figure")
+}
+
+/// The process has not taken much more than before.
+fn is_small(server: &mut Server, before: u64) {
+    assert!(server.is_running(), "{}", server.log());
+    let peak = server.peak_memory_bytes().expect("a figure of the kernel");
+    let growth = peak.saturating_sub(before) / MIB;
+    assert!(growth <= GROWTH_MAX / MIB, "{growth} MiB more than before");
+    let max = server.metric("lapsedb_request_memory_max_bytes");
+    assert_eq!(max, Some(MEMORY));
+}
+
+/// Runs a command by many clients at once. Some of them fail for want of memory, and say so.
+fn many(command: &str) {
+    let mut server = start(DOCUMENTS);
+    let before = server.peak_memory_bytes().expect("a figure of the kernel");
+    let running: Vec<_> = (0..CLIENTS).map(|_| send(&server, command)).collect();
+    is_served(&server);
+    let (mut clients, mut refused) = (Vec::new(), 0);
+    for thread in running {
+        let (client, reply) = thread.join().unwrap();
+        clients.push(client);
+        if reply["ok"] == json!(1.0) {
+            continue;
+        }
+        assert_eq!(reply["code"], json!(EXCEEDED_MEMORY_LIMIT), "{reply}");
+        let text = reply["errmsg"].as_str().expect("a message");
+        assert!(text.contains("--request-memory-max-mib"), "{text}");
+        refused += 1;
+    }
+    is_served(&server);
+    assert!(refused + stopped(&server) > 0, "nobody was stopped");
+    is_small(&mut server, before);
+    drop(clients);
+}
+
+#[test]
+fn sorts_of_many_clients() {
+    many(r#"{"find":"c","filter":{},"sort":{"v":1},"batchSize":1}"#);
+}
+
+#[test]
+fn facets_of_many_clients() {
+    many(
+        r#"{"aggregate":"c","cursor":{"batchSize":1},"pipeline":[{"$facet":{"a":[{"$sort":{"v":1}},{"$group":{"_id":null,"n":{"$sum":1}}}],
+        "b":[{"$group":{"_id":"$v","all":{"$push":"$$ROOT"}}},{"$count":"n"}]}}]}"#,
+    );
+}
+
+#[test]
+fn lookups_of_everything() {
+    many(
+        r#"{"aggregate":"c","cursor":{"batchSize":1},"pipeline":[{"$match":{"_id":{"$lt":50}}},
+        {"$lookup":{"from":"c","pipeline":[],"as":"all"}},{"$sort":{"v":1}}]}"#,
+    );
+}
+
+#[test]
+fn a_cursor_that_nobody_fetches_from_gives_way() {
+    let server = start(DOCUMENTS);
+    let sorted = r#"{"find":"c","filter":{},"sort":{"v":1},"batchSize":1}"#;
+    let (mut first, reply) = send(&server, sorted).join().unwrap();
+    let cursor = &reply["cursor"]["id"];
+    assert_eq!(reply["ok"], json!(1.0));
+    let mut others = Vec::new();
+    while stopped(&server) == 0 {
+        let (client, reply) = send(&server, sorted).join().unwrap();
+        assert_eq!(reply["ok"], json!(1.0), "{reply}");
+        others.push(client);
+    }
+    let more = format!(r#"{{"getMore":{cursor},"collection":"c"}}"#);
+    let reply = first.command("d", &more).unwrap();
+    assert_eq!(reply["code"], json!(EXCEEDED_MEMORY_LIMIT), "{reply}");
+    is_served(&server);
+}
+
+#[test]
+fn answers_that_are_not_read() {
+    let mut server = start(DOCUMENTS);
+    let before = server.peak_memory_bytes().expect("a figure of the kernel");
+    let mut unread = Vec::new();
+    for _ in 0..2 * CLIENTS {
+        let mut client = mongo(&server);
+        client
+            .send("d", r#"{"find":"c","filter":{},"batchSize":100000}"#)
+            .unwrap();
+        unread.push(client);
+    }
+    while stopped(&server) == 0 {
+        is_served(&server);
+    }
+    is_served(&server);
+    is_small(&mut server, before);
+}
+
+#[test]
+fn messages_that_do_not_end() {
+    let mut server = start(10);
+    let before = server.peak_memory_bytes().expect("a figure of the kernel");
+    let address = server.mongo_address().expect("a Mongo address").to_owned();
+    let claimed: u32 = 40_000_000;
+    let mut header = Vec::new();
+    for word in [claimed, 1, 0, 2013, 0] {
+        header.extend_from_slice(&word.to_le_bytes());
+    }
+    let mut begun: Vec<TcpStream> = (0..CLIENTS)
+        .map(|_| TcpStream::connect(&address).unwrap())
+        .collect();
+    let senders: Vec<_> = begun
+        .iter_mut()
+        .map(|stream| {
+            let (mut stream, header) = (stream.try_clone().unwrap(), header.clone());
+            std::thread::spawn(move || {
+                stream.write_all(&header).unwrap();
+                // All but the end. Whoever is refused is read to its end all the same.
+                for _ in 0..39 {
+                    stream.write_all(&vec![0; 1_000_000]).unwrap();
+                }
+            })
+        })
+        .collect();
+    for sender in senders {
+        sender.join().unwrap();
+    }
+    is_served(&server);
+    assert!(stopped(&server) > 0);
+    is_small(&mut server, before);
+    // The end: whoever was refused hears why.
+    let mut refused = 0;
+    for mut stream in begun {
+        stream.write_all(&vec![0; 999_980]).unwrap();
+        let mut reply = Vec::new();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // Whoever was not refused has sent no message, and is closed.
+        let _ = stream.read_to_end(&mut reply);
+        let text = String::from_utf8_lossy(&reply);
+        refused += usize::from(text.contains("--request-memory-max-mib"));
+    }
+    assert!(refused > 0);
+}
