@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use lapsedb_fuzz::input::Input;
 use lapsedb_sql::{Env, Executor, Flow, Params, bind, functions, parse};
 use lapsedb_value::Budget;
 use lapsedb_value::budget::Stop;
@@ -13,35 +14,19 @@ use lapsedb_value::{Object, Value};
 /// Looks at the interrupt before a query is stopped: enough for every honest one.
 const LOOKS_MAX: u32 = 2_000;
 
-/// The bytes that decide; zeros when they are used up.
-struct Choices<'b>(&'b [u8]);
+/// What a query and its documents are made of.
+struct Choices<'b>(Input<'b>);
 
 impl Choices<'_> {
-    fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else {
-            return 0;
-        };
-        self.0 = rest;
-        *first
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::from(self.byte()) % bound.max(1)
-    }
-
-    fn pick<'t>(&mut self, texts: &[&'t str]) -> &'t str {
-        texts[self.below(texts.len())]
-    }
-
     fn value(&mut self, depth: usize) -> Value {
-        match self.below(if depth == 0 { 8 } else { 10 }) {
+        match self.0.below(if depth == 0 { 8 } else { 10 }) {
             0 => Value::Null,
-            1 => Value::Bool(self.byte() % 2 == 0),
-            2 => Value::number(f64::from(self.byte()) - 100.0),
-            3 => Value::number(f64::from(self.byte()) * 1e300),
-            4 => Value::number(f64::from(self.byte()) / 7.0),
+            1 => Value::Bool(self.0.byte() % 2 == 0),
+            2 => Value::number(f64::from(self.0.byte()) - 100.0),
+            3 => Value::number(f64::from(self.0.byte()) * 1e300),
+            4 => Value::number(f64::from(self.0.byte()) / 7.0),
             5 => Value::from("2026-11-15T12:00:00.0000000Z"),
-            6 => Value::from(self.pick(&[
+            6 => Value::from(self.0.one_of(&[
                 "",
                 "a",
                 "Text",
@@ -53,10 +38,14 @@ impl Choices<'_> {
                 "day",
             ])),
             7 => point(
-                f64::from(self.byte()) - 120.0,
-                f64::from(self.byte()) - 120.0,
+                f64::from(self.0.byte()) - 120.0,
+                f64::from(self.0.byte()) - 120.0,
             ),
-            8 => Value::Array((0..self.below(5)).map(|_| self.value(depth - 1)).collect()),
+            8 => Value::Array(
+                (0..self.0.below(5))
+                    .map(|_| self.value(depth - 1))
+                    .collect(),
+            ),
             _ => Value::Object(self.object(depth - 1)),
         }
     }
@@ -64,7 +53,7 @@ impl Choices<'_> {
     fn object(&mut self, depth: usize) -> Object {
         let mut object = Object::new();
         for name in ["a", "b", "c", "list"] {
-            if self.byte() % 4 != 0 {
+            if self.0.byte() % 4 != 0 {
                 object.push(name, self.value(depth));
             }
         }
@@ -72,9 +61,9 @@ impl Choices<'_> {
     }
 
     fn path(&mut self) -> String {
-        let mut path = self.pick(&["c", "c", "c", "x"]).to_owned();
-        for _ in 0..self.below(4) {
-            path.push_str(self.pick(&[
+        let mut path = self.0.one_of(&["c", "c", "c", "x"]).to_owned();
+        for _ in 0..self.0.below(4) {
+            path.push_str(self.0.one_of(&[
                 ".a",
                 ".b",
                 ".c",
@@ -90,9 +79,10 @@ impl Choices<'_> {
 
     /// An expression without others inside.
     fn leaf(&mut self) -> String {
-        match self.below(6) {
+        match self.0.below(6) {
             0 => self
-                .pick(&[
+                .0
+                .one_of(&[
                     "null",
                     "true",
                     "false",
@@ -118,23 +108,25 @@ impl Choices<'_> {
             return self.leaf();
         }
         let depth = depth - 1;
-        match self.below(14) {
+        match self.0.below(14) {
             0 => self.leaf(),
             1 => format!(
                 "({} {} {})",
                 self.expr(depth),
-                self.pick(&["+", "-", "*", "/", "%", "&", "|", "^", "||", "??"]),
+                self.0
+                    .one_of(&["+", "-", "*", "/", "%", "&", "|", "^", "||", "??"]),
                 self.expr(depth)
             ),
             2 => format!(
                 "({} {} {})",
                 self.expr(depth),
-                self.pick(&["=", "!=", "<", "<=", ">", ">=", "AND", "OR"]),
+                self.0
+                    .one_of(&["=", "!=", "<", "<=", ">", ">=", "AND", "OR"]),
                 self.expr(depth)
             ),
             3 => format!(
                 "({} {})",
-                self.pick(&["NOT", "-", "~", "+"]),
+                self.0.one_of(&["NOT", "-", "~", "+"]),
                 self.expr(depth)
             ),
             4 => format!(
@@ -146,7 +138,7 @@ impl Choices<'_> {
             5 => format!(
                 "({} {} ({}, {}))",
                 self.expr(depth),
-                self.pick(&["IN", "NOT IN"]),
+                self.0.one_of(&["IN", "NOT IN"]),
                 self.expr(depth),
                 self.expr(depth)
             ),
@@ -161,13 +153,14 @@ impl Choices<'_> {
             9 => format!("{{k: {}, \"l m\": {}}}", self.expr(depth), self.expr(depth)),
             10 => format!(
                 "{}({})",
-                self.pick(&["EXISTS", "ARRAY", "ALL", "FIRST", "LAST", ""]),
+                self.0
+                    .one_of(&["EXISTS", "ARRAY", "ALL", "FIRST", "LAST", ""]),
                 self.query(depth, true)
             ),
             _ => {
                 let all = functions::all();
-                let function = &all[self.below(256) * all.len() / 256];
-                let count = usize::from(function.min) + self.below(3);
+                let function = &all[self.0.below(256) * all.len() / 256];
+                let count = usize::from(function.min) + self.0.below(3);
                 let args: Vec<String> = (0..count).map(|_| self.expr(depth)).collect();
                 format!("{}({})", function.name, args.join(", "))
             }
@@ -178,13 +171,13 @@ impl Choices<'_> {
         let aggregate = [
             "COUNT", "SUM", "AVG", "MIN", "MAX", "MAKELIST", "MAKESET", "COUNTIF",
         ];
-        let select = match self.below(6) {
+        let select = match self.0.below(6) {
             0 if !inner => "*".to_owned(),
-            1 => format!("VALUE {}({})", self.pick(&aggregate), self.expr(depth)),
+            1 => format!("VALUE {}({})", self.0.one_of(&aggregate), self.expr(depth)),
             2 => format!("{} AS p, {} AS q", self.expr(depth), self.expr(depth)),
             _ => format!("VALUE {}", self.expr(depth)),
         };
-        let from = match (inner, self.below(4)) {
+        let from = match (inner, self.0.below(4)) {
             (true, 0) => String::new(),
             (true, 1) => "FROM x IN c.a".to_owned(),
             (true, _) => "FROM x IN c.list".to_owned(),
@@ -192,17 +185,17 @@ impl Choices<'_> {
             (false, 1) => "FROM c JOIN (SELECT VALUE y FROM y IN c.list) x".to_owned(),
             (false, _) => "FROM c".to_owned(),
         };
-        let filter = match self.byte() % 2 {
+        let filter = match self.0.byte() % 2 {
             0 => String::new(),
             _ => format!("WHERE {}", self.expr(depth)),
         };
-        let tail = match (inner, self.below(6)) {
+        let tail = match (inner, self.0.below(6)) {
             (true, _) | (false, 0) => String::new(),
             (false, 1) => format!("GROUP BY {}", self.expr(1)),
             (false, 2) => format!(
                 "ORDER BY {} {}",
                 self.path(),
-                self.pick(&["", "ASC", "DESC"])
+                self.0.one_of(&["", "ASC", "DESC"])
             ),
             (false, 3) => "OFFSET 1 LIMIT 2".to_owned(),
             (false, 4) => "ORDER BY c.a DESC, c.b OFFSET 0 LIMIT 3".to_owned(),
@@ -214,7 +207,7 @@ impl Choices<'_> {
         let top = if inner {
             ""
         } else {
-            self.pick(&["", "TOP 2 ", "DISTINCT ", ""])
+            self.0.one_of(&["", "TOP 2 ", "DISTINCT ", ""])
         };
         format!("SELECT {top}{select} {from} {filter} {tail}")
     }
@@ -231,8 +224,8 @@ fn point(x: f64, y: f64) -> Value {
 }
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut choices = Choices(bytes);
-    let documents: Vec<Value> = (0..choices.below(4))
+    let mut choices = Choices(Input(bytes));
+    let documents: Vec<Value> = (0..choices.0.below(4))
         .map(|at| {
             let mut object = choices.object(2);
             object.push("id", Value::from(format!("i{at}")));

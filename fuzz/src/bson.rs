@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use crate::input::Input;
+
 /// How deep documents are made: a little deeper than may be stored.
 const DEPTH_MAX: usize = 12;
 /// Members of a document or elements of an array at most.
@@ -236,35 +238,8 @@ const NUMBERS: [f64; 14] = [
     9_007_199_254_740_993.0,
 ];
 
-/// Any bytes, taken from the front.
-pub struct Bytes<'b>(pub &'b [u8]);
-
-impl Bytes<'_> {
-    /// The next byte; 0 at the end.
-    pub fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((first, rest)) => {
-                self.0 = rest;
-                *first
-            }
-            None => 0,
-        }
-    }
-
-    /// Whether there are no more.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn array<const N: usize>(&mut self) -> [u8; N] {
-        std::array::from_fn(|_| self.byte())
-    }
-
-    fn pick<'w>(&mut self, words: &[&'w str]) -> &'w str {
-        words[usize::from(self.byte()) % words.len()]
-    }
-
+/// What BSON is made of.
+impl Input<'_> {
     fn operator(&mut self, part: Part) -> &'static str {
         let place = u16::from_le_bytes(self.array());
         let names = part.operators();
@@ -274,7 +249,7 @@ impl Bytes<'_> {
     /// A name of a field, or of an operator.
     pub fn name(&mut self, part: Part) -> String {
         match self.byte() % 16 {
-            0..=6 => self.pick(&FIELDS).to_owned(),
+            0..=6 => self.one_of(&FIELDS).to_owned(),
             7..=13 => self.operator(part).to_owned(),
             14 => {
                 let any = [Part::Filter, Part::Update, Part::Stage, Part::Expression];
@@ -288,7 +263,7 @@ impl Bytes<'_> {
     /// Some text.
     pub fn text(&mut self) -> String {
         if self.byte() % 4 != 0 {
-            return self.pick(&TEXTS).to_owned();
+            return self.one_of(&TEXTS).to_owned();
         }
         let length = self.byte() % 16;
         let bytes: Vec<u8> = (0..length).map(|_| self.byte()).collect();
@@ -360,7 +335,7 @@ impl Bytes<'_> {
                 out.push(0x12, name, &edge.to_le_bytes());
             }
             24..=25 => {
-                let number = NUMBERS[usize::from(self.byte()) % NUMBERS.len()];
+                let number = self.one_of(&NUMBERS);
                 out.push(0x01, name, &number.to_le_bytes());
             }
             26 => out.push(0x01, name, &self.array::<8>()),
@@ -383,7 +358,7 @@ impl Bytes<'_> {
             33 => {
                 let (pattern, options) = (
                     self.text().replace('\0', ""),
-                    self.pick(&["", "i", "x", "ms"]),
+                    self.one_of(&["", "i", "x", "ms"]),
                 );
                 out.push(
                     0x0B,

@@ -1,6 +1,7 @@
 //! Commands made from any bytes: the names and types of their members are mostly right, what is in them is not.
 
-use crate::bson::{Bytes, Document, Part};
+use crate::bson::{Document, Part};
+use crate::input::Input;
 
 /// What a member of a command is.
 #[derive(Clone, Copy)]
@@ -84,37 +85,37 @@ const FORMS: [Form; 17] = [
 ];
 
 /// A collection's name; most commands meet in one.
-fn collection(bytes: &mut Bytes<'_>) -> &'static str {
-    ["c", "c", "c", "d", "v", "system.users", "$cmd.aggregate"][usize::from(bytes.byte()) % 7]
+fn collection(input: &mut Input<'_>) -> &'static str {
+    input.one_of(&["c", "c", "c", "d", "v", "system.users", "$cmd.aggregate"])
 }
 
-fn command(bytes: &mut Bytes<'_>, depth: usize) -> Vec<u8> {
+fn command(input: &mut Input<'_>, depth: usize) -> Vec<u8> {
     let mut out = Document::new();
-    let form = bytes.byte();
+    let form = input.byte();
     match form % 24 {
-        17 | 18 => statement(bytes, &mut out),
+        17 | 18 => statement(input, &mut out),
         19 if depth == 0 => {
-            let inner = command(bytes, 1);
+            let inner = command(input, 1);
             out.push(0x03, "explain", &inner);
         }
         // Any document at all.
-        20 => return bytes.document(Part::Filter, 0),
+        20 => return input.document(Part::Filter, 0),
         other => {
             let (name, members) = FORMS[usize::from(other) % FORMS.len()];
             match name {
                 "listCollections" | "usersInfo" => out.push(0x10, name, &1i32.to_le_bytes()),
-                _ => out.text(0x02, name, collection(bytes)),
+                _ => out.text(0x02, name, collection(input)),
             }
-            let chosen = bytes.byte();
+            let chosen = input.byte();
             for (at, (member, kind)) in members.iter().enumerate() {
                 if at > 0 && chosen & 1 << (at % 8) == 0 && !matches!(kind, Empty) {
                     continue;
                 }
                 match kind {
-                    Doc => out.push(0x03, member, &bytes.document(Part::Filter, 0)),
-                    Docs => out.push(0x04, member, &bytes.documents(Part::Filter)),
-                    Pipeline => out.push(0x04, member, &bytes.pipeline(0)),
-                    Any => bytes.member(member, Part::Filter, 1, &mut out),
+                    Doc => out.push(0x03, member, &input.document(Part::Filter, 0)),
+                    Docs => out.push(0x04, member, &input.documents(Part::Filter)),
+                    Pipeline => out.push(0x04, member, &input.pipeline(0)),
+                    Any => input.member(member, Part::Filter, 1, &mut out),
                     Empty => out.push(0x03, member, &Document::new().end()),
                 }
             }
@@ -127,13 +128,13 @@ fn command(bytes: &mut Bytes<'_>, depth: usize) -> Vec<u8> {
 }
 
 /// An update or an index whose parts are in their places.
-fn statement(bytes: &mut Bytes<'_>, out: &mut Document) {
+fn statement(input: &mut Input<'_>, out: &mut Document) {
     let mut one = Document::new();
-    if bytes.byte() % 3 == 0 {
+    if input.byte() % 3 == 0 {
         out.text(0x02, "createIndexes", "c");
-        one.push(0x03, "key", &bytes.document(Part::Filter, 0));
+        one.push(0x03, "key", &input.document(Part::Filter, 0));
         one.text(0x02, "name", "i");
-        let wanted = bytes.byte();
+        let wanted = input.byte();
         for (at, option) in [
             "unique",
             "sparse",
@@ -145,7 +146,7 @@ fn statement(bytes: &mut Bytes<'_>, out: &mut Document) {
         .enumerate()
         {
             if wanted & 1 << at != 0 {
-                bytes.member(option, Part::Filter, 1, &mut one);
+                input.member(option, Part::Filter, 1, &mut one);
             }
         }
         let mut list = Document::new();
@@ -154,20 +155,20 @@ fn statement(bytes: &mut Bytes<'_>, out: &mut Document) {
         return;
     }
     out.text(0x02, "update", "c");
-    one.push(0x03, "q", &bytes.document(Part::Filter, 0));
-    if bytes.byte() % 4 == 0 {
-        one.push(0x04, "u", &bytes.pipeline(0));
+    one.push(0x03, "q", &input.document(Part::Filter, 0));
+    if input.byte() % 4 == 0 {
+        one.push(0x04, "u", &input.pipeline(0));
     } else {
-        one.push(0x03, "u", &bytes.document(Part::Update, 0));
+        one.push(0x03, "u", &input.document(Part::Update, 0));
     }
-    let wanted = bytes.byte();
+    let wanted = input.byte();
     for (at, option) in ["multi", "upsert"].iter().enumerate() {
         if wanted & 1 << at != 0 {
             one.push(0x08, option, &[1]);
         }
     }
     if wanted & 4 != 0 {
-        one.push(0x04, "arrayFilters", &bytes.documents(Part::Filter));
+        one.push(0x04, "arrayFilters", &input.documents(Part::Filter));
     }
     let mut list = Document::new();
     list.push(0x03, "0", &one.end());
@@ -179,11 +180,11 @@ const COMMANDS_MAX: usize = 6;
 
 /// The commands of an input, as BSON.
 #[must_use]
-pub fn commands(input: &[u8]) -> Vec<Vec<u8>> {
-    let mut bytes = Bytes(input);
+pub fn commands(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut input = Input(bytes);
     let mut all = Vec::new();
-    while !bytes.is_empty() && all.len() < COMMANDS_MAX {
-        all.push(command(&mut bytes, 0));
+    while !input.is_empty() && all.len() < COMMANDS_MAX {
+        all.push(command(&mut input, 0));
     }
     all
 }

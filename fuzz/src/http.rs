@@ -15,6 +15,8 @@ use lapsedb_testkit::{EMULATOR_KEY, Signer, http_date};
 use lapsedb_value::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
+use crate::input::Input;
+
 /// Bytes that lie in the pipe at once.
 const PIPE_BYTES: usize = 1 << 20;
 /// Requests of one input at most.
@@ -154,40 +156,11 @@ const BODIES: [&str; 14] = [
     "{\"offerVersion\":\"V2\",\"content\":{\"offerThroughput\":400}}",
 ];
 
-/// What is left of the input.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((first, rest)) => {
-                self.0 = rest;
-                *first
-            }
-            None => 0,
-        }
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[usize::from(self.byte()) % all.len()]
-    }
-
-    fn bytes(&mut self) -> &'a [u8] {
-        let length = usize::from(self.byte()).min(self.0.len());
-        let (taken, rest) = self.0.split_at(length);
-        self.0 = rest;
-        taken
-    }
-
-    /// Bytes without those that would end a line of a request's head.
-    fn line(&mut self) -> String {
-        let kept = |byte: &u8| (0x21..0x7F).contains(byte);
-        self.bytes()
-            .iter()
-            .filter(|b| kept(b))
-            .map(|b| char::from(*b))
-            .collect()
-    }
+/// Some of the next bytes, without those that would end a line of a request's head.
+fn line(input: &mut Input<'_>) -> String {
+    let kept = |byte: &&u8| (0x21..0x7F).contains(*byte);
+    let bytes = input.bytes().iter().filter(kept);
+    bytes.map(|byte| char::from(*byte)).collect()
 }
 
 fn object(text: &str) -> Value {
@@ -259,7 +232,7 @@ pub fn converse(bytes: &[u8]) {
             raw(&mut client, input.0).await;
         } else {
             for _ in 0..REQUESTS_MAX {
-                if input.0.is_empty() || !request(&mut client, &mut input).await {
+                if input.is_empty() || !request(&mut client, &mut input).await {
                     break;
                 }
             }
@@ -285,7 +258,7 @@ async fn request(client: &mut DuplexStream, input: &mut Input<'_>) -> bool {
     for _ in 0..input.byte() % SEGMENTS_MAX {
         path.push('/');
         match input.byte() {
-            255 => path.push_str(&input.line()),
+            255 => path.push_str(&line(input)),
             _ => path.push_str(input.one_of(&SEGMENTS)),
         }
     }
@@ -302,7 +275,7 @@ async fn request(client: &mut DuplexStream, input: &mut Input<'_>) -> bool {
     for _ in 0..input.byte() % HEADERS_MAX {
         let name = input.one_of(&HEADERS);
         let value = match input.byte() {
-            128.. => input.line(),
+            128.. => line(input),
             _ => input.one_of(&VALUES).to_owned(),
         };
         head.push_str(&format!("{name}: {value}\r\n"));

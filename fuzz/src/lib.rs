@@ -3,5 +3,6 @@
 pub mod bson;
 pub mod commands;
 pub mod http;
+pub mod input;
 pub mod scram;
 pub mod server;

@@ -7,6 +7,7 @@ use lapsedb_value::{Object, Value};
 use tokio::io::DuplexStream;
 
 use crate::bson::Document;
+use crate::input::Input;
 use crate::server::{ask, with_connection};
 
 /// Steps of one input at most.
@@ -34,32 +35,6 @@ const DATABASES: [&str; 4] = ["admin", "t", "$external", ""];
 const GS2: [&str; 6] = ["n,,", "y,,", "p=tls-unique,,", "n,a=x,", "", ","];
 const CHANNELS: [&str; 5] = ["biws", "eSws", "", "====", "cD10bHMtdW5pcXVlLCw="];
 
-/// What is left of the input.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn byte(&mut self) -> u8 {
-        match self.0.split_first() {
-            Some((first, rest)) => {
-                self.0 = rest;
-                *first
-            }
-            None => 0,
-        }
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[usize::from(self.byte()) % all.len()]
-    }
-
-    fn bytes(&mut self) -> &'a [u8] {
-        let length = usize::from(self.byte()).min(self.0.len());
-        let (taken, rest) = self.0.split_at(length);
-        self.0 = rest;
-        taken
-    }
-}
-
 /// What a conversation has come to.
 #[derive(Default)]
 struct State {
@@ -73,7 +48,7 @@ pub fn converse(bytes: &[u8]) {
     with_connection(true, async |client| {
         let (mut input, mut state) = (Input(bytes), State::default());
         for _ in 0..STEPS_MAX {
-            if input.0.is_empty() {
+            if input.is_empty() {
                 break;
             }
             let command = command(&mut input, &state);
