@@ -8,7 +8,7 @@
 #   make fuzz   the property tests with many cases (CASES=…), and the targets under fuzz/ (SECONDS_EACH=…)
 #   make soak   kill -9 under load (CYCLES=…), stops under load (STOPS=…), races against the clock (ROUNDS=…), the store against its model (TIMES=…: 100 is 10^7 steps),
 #               random Mongo commands beside a real mongod (COMPARED=…), random requests through both doors against a model of
-#               time to live (WORLDS=…),
+#               time to live (WORLDS=…), what the server holds in memory under steady expiry (MEMORY_SECONDS=…),
 #               what purging costs (PURGE_ITEMS=…, on a machine that is not busy otherwise)
 
 SHELL := /bin/bash
@@ -30,6 +30,7 @@ CASES ?= 20000
 PURGE_ITEMS ?= 1000000
 CYCLES ?= 500
 STOPS ?= 1000
+MEMORY_SECONDS ?= 3600
 ROUNDS ?= 20000
 TIMES ?= 100
 COMPARED ?= 10000
@@ -82,6 +83,7 @@ soak: build
 	LAPSEDB_MODEL_TIMES=$(TIMES) $(CARGO_SOAK) -p lapsedb-store store_is_as_the_model
 	LAPSEDB_DIFFERENTIAL_CASES=$(COMPARED) tools/clients compare
 	LAPSEDB_TORTURE_SEEDS=$(WORLDS) LAPSEDB_TORTURE_STEPS=3000 tools/clients torture
+	LAPSEDB_MEMORY_SECONDS=$(MEMORY_SECONDS) tools/clients memory
 	LAPSEDB_PURGE_ITEMS=$(PURGE_ITEMS) LAPSEDB_TEST_SECONDS_MAX=36000 cargo test --release -p lapsedb-store purging_costs_little -- --ignored --nocapture
 	PROPTEST_CASES=1000 $(CARGO_SOAK) -p lapsedb-store $(if $(NEXTEST),,--) versions_are_as_the_model change_feed_is_as_the_model
 
