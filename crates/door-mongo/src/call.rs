@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lapsedb_service::documents::{Fault, Work};
+use lapsedb_service::documents::{Fault, RawDocument, Work, read_all};
 use lapsedb_service::logins::privilege::Privileges;
 use lapsedb_service::{Ctx, Who, caught, in_turns, sessions};
 use lapsedb_value::{Object, Value};
@@ -24,7 +24,7 @@ use crate::registry::{self, Command};
 use crate::request::{self, Refused, Request};
 use crate::transactional_writes::{repeated, statements};
 use crate::unwinding;
-use crate::wire::{OpMsg, OpQuery};
+use crate::wire::{OpMsg, OpQuery, Sequence};
 use crate::{read_concern, transactions, write_concern};
 
 /// A command's future.
@@ -41,6 +41,8 @@ pub(crate) struct Call<'c> {
     pub(crate) body: Object,
     /// The command that an explain is about.
     pub(crate) explained: Option<Box<Request>>,
+    /// Documents of an insert that have not been read.
+    pub(crate) raw_documents: Vec<RawDocument>,
     pub(crate) generic: Generic,
     /// A test wants it to panic.
     panics: bool,
@@ -158,16 +160,29 @@ const DEFAULT_DATABASE: &str = "admin";
 /// Runs the command of a message.
 pub(crate) async fn run(door: &Arc<Door>, connection: &mut Connection, message: OpMsg) -> Answered {
     let mut body = message.body;
-    for (name, documents) in message.sequences {
-        if body.contains_key(&name) {
+    let mut raw_documents = Vec::new();
+    for (name, sequence) in message.sequences {
+        let is_raw = name == "documents" && !raw_documents.is_empty();
+        if is_raw || body.contains_key(&name) {
             let fault = Fault::new(
                 codes::DUPLICATE_SEQUENCE,
                 format!("Duplicate field between body and document sequence {name}"),
             );
             return failed(door, "other", &fault, Form::Msg);
         }
-        let documents = documents.into_iter().map(Value::Object).collect();
-        body.push(name, Value::Array(documents));
+        let inserts = body.keys().next().is_some_and(|first| first == "insert");
+        let read = match sequence {
+            Sequence::Read(documents) => Ok(documents.into_iter().map(Value::Object).collect()),
+            Sequence::Raw(documents) if inserts && name == "documents" => {
+                raw_documents = documents;
+                continue;
+            }
+            Sequence::Raw(documents) => read_raw(connection, &documents),
+        };
+        match read {
+            Ok(documents) => body.push(name, Value::Array(documents)),
+            Err(fault) => return failed(door, "other", &fault, Form::Msg),
+        }
     }
     let database = match request::take_database(&mut body) {
         Err(fault) => return failed(door, "other", &fault, Form::Msg),
@@ -180,7 +195,27 @@ pub(crate) async fn run(door: &Arc<Door>, connection: &mut Connection, message: 
             return failed(door, "other", &fault, Form::Msg);
         }
     };
-    execute(door, connection, database, body, Form::Msg).await
+    let read = Read {
+        database,
+        body,
+        raw_documents,
+    };
+    execute(door, connection, read, Form::Msg).await
+}
+
+/// Reads documents that came beside a command which needs all of them at once.
+fn read_raw(connection: &Connection, documents: &[RawDocument]) -> Result<Vec<Value>, Fault> {
+    let bytes = documents.iter().map(RawDocument::tree_bytes).sum();
+    connection.counting.add(bytes)?;
+    read_all(documents)
+}
+
+/// A message that has been read.
+struct Read {
+    database: String,
+    body: Object,
+    /// The documents of an insert that are read one after the other.
+    raw_documents: Vec<RawDocument>,
 }
 
 /// Runs the command of an old query: only greetings come so.
@@ -218,8 +253,11 @@ pub(crate) async fn run_old(
             execute(
                 door,
                 connection,
-                database,
-                body,
+                Read {
+                    database,
+                    body,
+                    raw_documents: Vec::new(),
+                },
                 Form::Old { failed: false },
             )
             .await
@@ -239,19 +277,24 @@ pub(crate) async fn run_old(
 async fn execute(
     door: &Arc<Door>,
     connection: &mut Connection,
-    database: String,
-    body: Object,
+    read: Read,
     form: Form,
 ) -> Answered {
-    let request = match Request::parse(database, body) {
-        Ok(request) => request,
+    let request = match Request::parse(read.database, read.body) {
+        Ok(request) => Request {
+            raw_documents: read.raw_documents,
+            ..request
+        },
         Err(Refused { command, fault }) => return failed(door, command, &fault, form),
     };
     let command = request.command;
     let role = Role::of(command, &request.body);
     let points = &door.fail_points;
     let writes = match role {
-        Role::Retryable => Some(statements(&request.body)),
+        Role::Retryable => Some(match request.raw_documents.len() {
+            0 => statements(&request.body),
+            count => count,
+        }),
         Role::Transaction | Role::End | Role::Stream | Role::Other => None,
     };
     let failure = match command.name {
@@ -349,6 +392,7 @@ async fn attempt(
         database,
         mut body,
         explained,
+        raw_documents,
     } = request;
     lapsedb_service::documents::namespace::check_database(&database).or_else(|fault| {
         // Logins name no ordinary database.
@@ -385,6 +429,7 @@ async fn attempt(
         database,
         body,
         explained,
+        raw_documents,
         generic,
         panics,
         begun: AtomicBool::new(false),

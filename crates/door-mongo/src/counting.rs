@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use lapsedb_service::Service;
+use lapsedb_service::documents::RawDocument;
 use lapsedb_value::Budget;
 use lapsedb_value::account::WhenStopped;
 use lapsedb_value::budget::{Held, Stop, object_bytes};
 use tokio::sync::Notify;
 
-use crate::wire::{Incoming, Message};
+use crate::wire::{Incoming, Message, Sequence};
 
 /// Shorter messages are not counted, in bytes: every connection may have one.
 pub(crate) const COUNTED_BYTES_MIN: usize = 64 * 1024;
@@ -58,6 +59,14 @@ impl Counting {
         }
     }
 
+    /// Counts so many bytes more.
+    ///
+    /// # Errors
+    /// As `set`.
+    pub(crate) fn add(&self, bytes: usize) -> Result<(), Stop> {
+        self.set(self.held.bytes().saturating_add(bytes))
+    }
+
     /// Counts bytes that are there already and cannot be refused any more.
     pub(crate) fn put(&self, bytes: usize) {
         if bytes >= COUNTED_BYTES_MIN {
@@ -91,8 +100,13 @@ pub(crate) fn message_bytes(incoming: &Incoming) -> usize {
     }
     match &incoming.message {
         Message::Msg(msg) => {
-            let beside = msg.sequences.iter().flat_map(|(_, documents)| documents);
-            object_bytes(&msg.body) + beside.map(object_bytes).sum::<usize>()
+            let beside = msg.sequences.iter().map(|(_, sequence)| match sequence {
+                Sequence::Read(documents) => documents.iter().map(object_bytes).sum::<usize>(),
+                Sequence::Raw(documents) => {
+                    documents.iter().map(RawDocument::raw_bytes).sum::<usize>()
+                }
+            });
+            object_bytes(&msg.body) + beside.sum::<usize>()
         }
         Message::Query(query) => object_bytes(&query.body),
     }

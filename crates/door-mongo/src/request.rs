@@ -1,6 +1,6 @@
 //! A command, parsed once: whether it may be run is decided from this, and this is what is run.
 
-use lapsedb_service::documents::Fault;
+use lapsedb_service::documents::{Fault, RawDocument};
 use lapsedb_value::{Object, Str, Value};
 
 use crate::codes;
@@ -48,6 +48,8 @@ pub(crate) struct Request {
     pub(crate) body: Object,
     /// The command that an explain is about, taken out of the body.
     pub(crate) explained: Option<Box<Request>>,
+    /// Documents of an insert that have not been read; they are not in the body.
+    pub(crate) raw_documents: Vec<RawDocument>,
 }
 
 /// A command that could not be parsed.
@@ -84,6 +86,7 @@ impl Request {
             database,
             body,
             explained,
+            raw_documents: Vec::new(),
         })
     }
 }
@@ -127,6 +130,7 @@ fn explained(database: &str, inner: Option<Value>) -> Result<Option<Box<Request>
         database: database.to_owned(),
         body: inner,
         explained: None,
+        raw_documents: Vec::new(),
     })))
 }
 

@@ -116,9 +116,13 @@ pub(crate) async fn receive(
     };
     let whole = HEADER_BYTES + header.payload_bytes;
     let payload = inbox.get(HEADER_BYTES..whole).unwrap_or_default();
-    let read = match counting.set(whole + wire::unpacked_bytes(&header, payload)) {
-        Ok(()) if whole >= LONG_MESSAGE_BYTES => out_of_the_way(|| wire::read(&header, payload)),
-        Ok(()) => wire::read(&header, payload),
+    let bytes = whole + wire::unpacked_bytes(&header, payload);
+    let admit = |more: usize| counting.set(bytes.saturating_add(more));
+    let read = match counting.set(bytes) {
+        Ok(()) if whole >= LONG_MESSAGE_BYTES => {
+            out_of_the_way(|| wire::read(&header, payload, &admit))
+        }
+        Ok(()) => wire::read(&header, payload, &admit),
         Err(stop) => Err(no_memory(&header, payload, stop)),
     };
     inbox.advance(whole);

@@ -22,7 +22,11 @@ const DOCUMENTS: usize = 24_000;
 const CLIENTS: usize = 20;
 
 fn start(documents: usize) -> Server {
-    let mib = (MEMORY / MIB).to_string();
+    start_within(MEMORY, documents)
+}
+
+fn start_within(memory: u64, documents: usize) -> Server {
+    let mib = (memory / MIB).to_string();
     let options = Options::new(Engine::Memory).flag("--mongo-port").flag("0");
     let server = Server::start(&options.flag("--request-memory-max-mib").flag(&mib));
     let mut client = mongo(&server);
@@ -209,4 +213,63 @@ fn messages_that_do_not_end() {
         refused += usize::from(text.contains("--request-memory-max-mib"));
     }
     assert!(refused > 0);
+}
+
+/// An insert of three documents whose members are all null, 48 MB of them. As trees they took 1,485 MiB at once.
+fn nulls() -> Vec<u8> {
+    let length = |bytes: usize| u32::try_from(bytes).unwrap().to_le_bytes();
+    let document = |inside: &[u8]| {
+        let mut whole = length(inside.len() + 5).to_vec();
+        whole.extend_from_slice(inside);
+        whole.push(0);
+        whole
+    };
+    let members = document(&[0x0A, 0].repeat(7_900_000));
+    let one = document(&[b"\x03a\0".as_slice(), &members].concat());
+    let section = [b"documents\0".as_slice(), &one, &one, &one].concat();
+    let body = document(b"\x02insert\0\x02\0\0\0c\0\x02$db\0\x02\0\0\0d\0");
+    let message = [
+        [0; 5].as_slice(),
+        &body,
+        &[1],
+        &length(section.len() + 4),
+        &section,
+    ]
+    .concat();
+    let mut frame = Vec::new();
+    for word in [message.len() + 16, 1, 0, 2013] {
+        frame.extend_from_slice(&length(word));
+    }
+    frame.extend_from_slice(&message);
+    frame
+}
+
+#[test]
+fn large_documents_are_read_one_after_the_other() {
+    // Room for one of them, and not for two.
+    let mut server = start_within(768 * MIB, 10);
+    let before = server.peak_memory_bytes().expect("a figure of the kernel");
+    let address = server.mongo_address().expect("a Mongo address").to_owned();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(&nulls()).unwrap();
+    let reply = MongoClient::over(stream).receive_reply().unwrap();
+    assert_eq!(reply["n"], json!(3), "{reply}");
+    assert!(server.is_running(), "{}", server.log());
+    let peak = server.peak_memory_bytes().expect("a figure of the kernel");
+    let growth = peak.saturating_sub(before) / MIB;
+    assert!(growth <= 800, "{growth} MiB more than before");
+}
+
+#[test]
+fn a_document_for_which_there_is_no_memory_is_refused_before_it_is_read() {
+    let mut server = start(10);
+    let before = server.peak_memory_bytes().expect("a figure of the kernel");
+    let address = server.mongo_address().expect("a Mongo address").to_owned();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(&nulls()).unwrap();
+    let reply = MongoClient::over(stream).receive_reply().unwrap();
+    let text = reply.to_string();
+    assert!(text.contains("--request-memory-max-mib"), "{text}");
+    is_served(&server);
+    is_small(&mut server, before);
 }

@@ -39,6 +39,14 @@ impl MongoClient {
     /// When the command is no object, or the connection breaks.
     pub fn command(&mut self, database: &str, command: &str) -> Result<Value, String> {
         self.send(database, command)?;
+        self.receive_reply()
+    }
+
+    /// Reads a reply to what was sent before.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub fn receive_reply(&mut self) -> Result<Value, String> {
         let reply = self.receive().map_err(|error| error.to_string())?;
         let mut left = reply.get(FRAME_BYTES..).unwrap_or_default();
         object(&mut left).ok_or_else(|| "the reply is no document".to_owned())

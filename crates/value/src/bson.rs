@@ -7,6 +7,7 @@
 //! BSON's deprecated `undefined` is the absence of a value here: as a member it is left out, as an
 //! element of an array it reads as null so that the others keep their places.
 
+mod check;
 mod cursor;
 mod find;
 mod read;
@@ -16,6 +17,7 @@ mod write;
 
 use std::fmt;
 
+pub use check::check_document;
 pub use find::{Raw, find};
 pub use read::{read_document, read_members};
 pub use transcode::json_members;

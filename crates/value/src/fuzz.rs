@@ -3,6 +3,7 @@
 //! Each function reads the bytes in one format and says what does not add up. That the bytes are
 //! refused is no complaint.
 
+use crate::budget::object_bytes;
 use crate::{Value, bson, cosmos_binary, json, order};
 
 fn check(holds: bool, what: &str) -> Result<(), String> {
@@ -24,9 +25,14 @@ pub fn json(bytes: &[u8]) -> Result<(), String> {
     check(json::to_string(&again) == text, "printing does not settle")
 }
 
-/// The reader and the transcoder agree on what is BSON and what it says, and what is read can be
+/// The reader, the checker and the transcoder agree on what is BSON and what it says, and what is read can be
 /// written and read again.
 pub fn bson(bytes: &[u8]) -> Result<(), String> {
+    let (checked, read) = (bson::check_document(bytes), bson::read_document(bytes));
+    let read = read.map(|object| object_bytes(&object));
+    if checked != read {
+        return Err(format!("checker and reader differ: {checked:?}, {read:?}"));
+    }
     let mut members = b"before".to_vec();
     let count = bson::json_members(bytes, &mut members);
     let object = match (bson::read_document(bytes), count) {

@@ -11,8 +11,16 @@ use crate::fields::Fields;
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     let namespace = fields.namespace(call)?;
+    let raw = std::mem::take(&mut call.raw_documents);
+    let documents = match raw.is_empty() {
+        true => {
+            let read = fields.documents("documents")?;
+            read.into_iter().map(Into::into).collect()
+        }
+        false => raw.into_iter().map(Into::into).collect(),
+    };
     let insert = Insert {
-        documents: fields.documents("documents")?,
+        documents,
         ordered: fields.truth("ordered", true)?,
     };
     let bypass = fields.truth("bypassDocumentValidation", false)?;

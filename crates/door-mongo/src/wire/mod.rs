@@ -8,13 +8,14 @@ mod op_query;
 
 use std::fmt;
 
-use lapsedb_value::bson::{BsonErrorKind, DEPTH_MAX};
+use lapsedb_value::bson::{self, BsonError, BsonErrorKind, DEPTH_MAX};
+use lapsedb_value::budget::Stop;
 
 use crate::codes;
 
 pub use frame::{HEADER_BYTES, Header, MESSAGE_BYTES_MAX};
 pub use op_compressed::Compressor;
-pub use op_msg::OpMsg;
+pub use op_msg::{OpMsg, Sequence};
 pub use op_query::OpQuery;
 
 /// Bytes of one document in a message: the largest that can be stored, and what a command needs around it.
@@ -92,16 +93,22 @@ pub struct Incoming {
     pub bytes: usize,
 }
 
-/// Reads the bytes behind a header.
+/// Bytes of a document that is not read before there is room for it as a tree.
+const ADMITTED_BYTES_MIN: usize = 64 * 1024;
+
+/// Says whether there is room for so many bytes more.
+pub type Admit<'a> = &'a dyn Fn(usize) -> Result<(), Stop>;
+
+/// Reads the bytes behind a header. A large document is read once `admit` has found room for it.
 ///
 /// # Errors
-/// When they are not a message that is still in use.
-pub fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
+/// When they are not a message that is still in use, or there is no room.
+pub fn read(header: &Header, payload: &[u8], admit: Admit<'_>) -> Result<Incoming, Malformed> {
     if header.op_code != OP_COMPRESSED {
         return Ok(Incoming {
             request_id: header.request_id,
             compressor: None,
-            message: message(header.op_code, header.raw(), payload)?,
+            message: message(header.op_code, header.raw(), payload, admit)?,
             bytes: HEADER_BYTES + payload.len(),
         });
     }
@@ -109,7 +116,7 @@ pub fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
     Ok(Incoming {
         request_id: header.request_id,
         compressor: Some(compressor),
-        message: message(op_code, None, &bytes)?,
+        message: message(op_code, None, &bytes, admit)?,
         bytes: HEADER_BYTES + payload.len(),
     })
 }
@@ -150,9 +157,10 @@ fn message(
     op_code: i32,
     raw: Option<[u8; HEADER_BYTES]>,
     bytes: &[u8],
+    admit: Admit<'_>,
 ) -> Result<Message, Malformed> {
     match op_code {
-        OP_MSG => Ok(Message::Msg(OpMsg::read(raw, bytes)?)),
+        OP_MSG => Ok(Message::Msg(OpMsg::read(raw, bytes, admit)?)),
         OP_QUERY => Ok(Message::Query(OpQuery::read(bytes)?)),
         _ => malformed(format!(
             "the message has the operation {op_code}, which is not served"
@@ -243,13 +251,27 @@ pub(crate) fn take_document<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Malfor
 
 /// Reads a document's bytes.
 pub(crate) fn parse(bytes: &[u8]) -> Result<lapsedb_value::Object, Malformed> {
-    lapsedb_value::bson::read_document(bytes).or_else(|error| match error.kind {
+    bson::read_document(bytes).or_else(refused)
+}
+
+/// Goes on if there is room for a document as a tree.
+pub(crate) fn admitted(bytes: &[u8], admit: Admit<'_>) -> Result<(), Malformed> {
+    if bytes.len() < ADMITTED_BYTES_MIN {
+        return Ok(());
+    }
+    let tree_bytes = bson::check_document(bytes).or_else(refused)?;
+    admit(tree_bytes).or_else(|stop| too_much(codes::EXCEEDED_MEMORY_LIMIT, stop.to_string()))
+}
+
+/// How bytes are refused that are not a document.
+pub(crate) fn refused<T>(error: BsonError) -> Result<T, Malformed> {
+    match error.kind {
         BsonErrorKind::TooDeep => too_much(
             codes::OVERFLOW,
             format!("BSONObj exceeds maximum nested object depth: {DEPTH_MAX}"),
         ),
         _ => malformed(error.to_string()),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,15 @@
 //! The message of today: one document, and sequences of documents beside it.
 
+use bytes::Bytes;
+use lapsedb_service::documents::RawDocument;
 use lapsedb_service::operations;
 use lapsedb_value::Object;
 
 use super::crc32c::checksum;
-use super::{HEADER_BYTES, Malformed, malformed, parse, take_document, take_i32, take_text};
+use super::{
+    Admit, HEADER_BYTES, Malformed, admitted, malformed, parse, refused, take_document, take_i32,
+    take_text,
+};
 
 const CHECKSUM_PRESENT: u32 = 1;
 const MORE_TO_COME: u32 = 1 << 1;
@@ -19,13 +24,42 @@ const CHECKSUM_BYTES: usize = 4;
 /// Sequences of one message at most: no command has more than two.
 const SEQUENCES_MAX: usize = 16;
 
+/// Bytes of a sequence whose documents are not read before they are needed: as trees they can take thirty times the room.
+const RAW_BYTES_MIN: usize = 256 * 1024;
+
+/// Documents that came beside a command.
+#[derive(Clone, Debug)]
+pub enum Sequence {
+    /// Read already.
+    Read(Vec<Object>),
+    /// Checked, and as they came.
+    Raw(Vec<RawDocument>),
+}
+
+impl Sequence {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Sequence::Read(documents) => documents.len(),
+            Sequence::Raw(documents) => documents.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// A command as it came.
 #[derive(Clone, Debug)]
 pub struct OpMsg {
     /// The command itself.
     pub body: Object,
     /// Arrays of the command that came beside it.
-    pub sequences: Vec<(String, Vec<Object>)>,
+    pub sequences: Vec<(String, Sequence)>,
     /// The client wants no answer.
     pub more_to_come: bool,
     /// The client would take several answers.
@@ -39,6 +73,7 @@ impl OpMsg {
     pub(super) fn read(
         header: Option<[u8; HEADER_BYTES]>,
         bytes: &[u8],
+        admit: Admit<'_>,
     ) -> Result<OpMsg, Malformed> {
         let mut rest = bytes;
         let flags = take_i32(&mut rest)?.cast_unsigned();
@@ -50,7 +85,7 @@ impl OpMsg {
             rest = checked(header, bytes, rest)?;
         }
         let more_to_come = flags & MORE_TO_COME != 0;
-        let (body, shown, sequences) = sections(rest).map_err(|mut error| {
+        let (body, shown, sequences) = sections(rest, admit).map_err(|mut error| {
             if let Some(refusal) = &mut error.refusal {
                 refusal.wanted = !more_to_come;
             }
@@ -66,9 +101,9 @@ impl OpMsg {
     }
 }
 
-type Sections = (Object, Box<[u8]>, Vec<(String, Vec<Object>)>);
+type Sections = (Object, Box<[u8]>, Vec<(String, Sequence)>);
 
-fn sections(mut rest: &[u8]) -> Result<Sections, Malformed> {
+fn sections(mut rest: &[u8], admit: Admit<'_>) -> Result<Sections, Malformed> {
     let mut body = None;
     let mut sequences = Vec::new();
     while let Some((kind, section)) = rest.split_first() {
@@ -76,6 +111,7 @@ fn sections(mut rest: &[u8]) -> Result<Sections, Malformed> {
         match *kind {
             KIND_BODY if body.is_none() => {
                 let bytes = take_document(&mut rest)?;
+                admitted(bytes, admit)?;
                 let parsed = parse(bytes)?;
                 body = Some((operations::shown(bytes, &parsed), parsed));
             }
@@ -113,7 +149,7 @@ fn checked<'a>(
     Ok(sections)
 }
 
-fn sequence(rest: &mut &[u8]) -> Result<(String, Vec<Object>), Malformed> {
+fn sequence(rest: &mut &[u8]) -> Result<(String, Sequence), Malformed> {
     let before = rest.len();
     let said = take_i32(rest)?;
     let Some(mut section) = usize::try_from(said)
@@ -125,11 +161,26 @@ fn sequence(rest: &mut &[u8]) -> Result<(String, Vec<Object>), Malformed> {
     };
     *rest = rest.get(section.len()..).unwrap_or_default();
     let name = take_text(&mut section)?.to_owned();
+    if section.len() >= RAW_BYTES_MIN {
+        return Ok((name, Sequence::Raw(raw_documents(section)?)));
+    }
     let mut documents = Vec::new();
     while !section.is_empty() {
         documents.push(parse(take_document(&mut section)?)?);
     }
-    Ok((name, documents))
+    Ok((name, Sequence::Read(documents)))
+}
+
+/// The documents of a section, which keep one copy of it.
+fn raw_documents(section: &[u8]) -> Result<Vec<RawDocument>, Malformed> {
+    let section = Bytes::copy_from_slice(section);
+    let mut rest = section.as_ref();
+    let mut documents = Vec::new();
+    while !rest.is_empty() {
+        let bytes = section.slice_ref(take_document(&mut rest)?);
+        documents.push(RawDocument::new(bytes).or_else(refused)?);
+    }
+    Ok(documents)
 }
 
 /// Whether a message that begins so wants no answer.

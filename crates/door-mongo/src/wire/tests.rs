@@ -4,6 +4,11 @@ use lapsedb_value::{Value, bson, order};
 
 use super::*;
 
+/// Reads a message for which there is always room.
+fn read(header: &Header, payload: &[u8]) -> Result<Incoming, Malformed> {
+    super::read(header, payload, &|_| Ok(()))
+}
+
 fn document(members: &[(&str, Value)]) -> (lapsedb_value::Object, Vec<u8>) {
     let mut object = lapsedb_value::Object::new();
     for (name, value) in members {
@@ -253,4 +258,57 @@ fn what_is_too_deep_or_too_large_is_answered() {
             assert_eq!(error.refusal, Some(Refusal { code, wanted }));
         }
     }
+}
+
+/// A message with documents beside it, of so many bytes at least.
+fn large(bytes_min: usize) -> (Vec<u8>, usize) {
+    let (_, one) = document(&[("a", Value::Array(vec![Value::Null; 1000]))]);
+    let count = bytes_min / one.len() + 1;
+    let section = sequence_section("documents", &vec![one; count]);
+    (msg(0, &[&body_section(), &section]), count)
+}
+
+#[test]
+fn many_documents_are_kept_as_they_came() {
+    let (payload, count) = large(1 << 20);
+    let read_it = read(&header(OP_MSG, &payload), &payload).unwrap();
+    let Message::Msg(msg) = read_it.message else {
+        panic!("not a command");
+    };
+    let Sequence::Raw(documents) = &msg.sequences[0].1 else {
+        panic!("read before they are needed");
+    };
+    assert_eq!(documents.len(), count);
+    let whole = lapsedb_service::documents::read_all(documents).unwrap();
+    let list = whole[0].as_object().unwrap().get("a").unwrap();
+    assert_eq!(list.as_array().unwrap().len(), 1000);
+    // What is wrong in one of them is wrong with the message, as in a short one.
+    for at in [payload.len() - 1, payload.len() - 2] {
+        let mut wrong = payload.clone();
+        wrong[at] = 0xEE;
+        let refused = read(&header(OP_MSG, &wrong), &wrong);
+        assert!(refused.is_err_and(|why| why.refusal.is_none()), "{at}");
+    }
+}
+
+#[test]
+fn a_large_command_is_read_once_there_is_room() {
+    let list = Value::Array(vec![Value::Null; 100_000]);
+    let (body, bytes) = document(&[("ping", Value::Int32(1)), ("list", list)]);
+    let payload = msg(0, &[&[&[0], bytes.as_slice()].concat()]);
+    let header = header(OP_MSG, &payload);
+    let asked = std::cell::Cell::new(0);
+    let admit = |bytes: usize| {
+        asked.set(bytes);
+        Ok(())
+    };
+    assert!(super::read(&header, &payload, &admit).is_ok());
+    assert_eq!(asked.get(), lapsedb_value::budget::object_bytes(&body));
+    let stop = Stop::Account { bytes_max: 7 };
+    let refused = super::read(&header, &payload, &|_| Err(stop)).unwrap_err();
+    let refusal = Refusal {
+        code: codes::EXCEEDED_MEMORY_LIMIT,
+        wanted: true,
+    };
+    assert_eq!(refused.refusal, Some(refusal));
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use lapsedb_store::Collection;
 use lapsedb_value::Object;
+use lapsedb_value::budget::Held;
 
 use crate::documents::WRITES_MAX;
 use crate::documents::fault::{Fault, Result, code};
+use crate::documents::incoming::Incoming;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::prepare::prepare;
@@ -16,12 +18,14 @@ use crate::error::Kind;
 
 /// Documents of one commit: many share its fsync, few enough that a conflict costs little.
 const CHUNK_DOCUMENTS: usize = 1000;
+/// Bytes of documents as trees that are held for one commit, unless a single one takes more.
+const CHUNK_BYTES: usize = 32 << 20;
 
 /// What to insert.
 #[derive(Clone, Debug)]
 pub struct Insert {
     /// The documents.
-    pub documents: Vec<Object>,
+    pub documents: Vec<Incoming>,
     /// Stop at the first that fails.
     pub ordered: bool,
 }
@@ -38,32 +42,41 @@ pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> R
     let mut wrote = Wrote::default();
     let stamp = work.stamp();
     let now = work.ctx.service().clock().now();
+    let held = Held::new(work.received());
     let mut chunk = Vec::with_capacity(insert.documents.len().min(CHUNK_DOCUMENTS));
-    let mut rest = insert.documents.into_iter().enumerate().peekable();
-    while let Some((index, document)) = rest.next() {
-        match prepare(document, now, stamp) {
-            Ok(document) => chunk.push((index, Arc::new(document))),
-            Err(fault) => {
-                wrote.faults.push(WriteFault { index, fault });
-                if insert.ordered {
-                    let before = std::mem::take(&mut chunk);
-                    let failed = std::mem::take(&mut wrote.faults);
-                    write_chunk(work, namespace, before, true, &mut wrote).await?;
-                    if wrote.faults.is_empty() {
-                        wrote.faults = failed;
-                    }
-                    return Ok(wrote);
-                }
-            }
-        }
-        if chunk.len() >= CHUNK_DOCUMENTS || rest.peek().is_none() {
+    for (index, document) in insert.documents.into_iter().enumerate() {
+        let bytes = match &document {
+            Incoming::Read(_) => 0,
+            Incoming::Raw(raw) => raw.tree_bytes(),
+        };
+        if chunk.len() >= CHUNK_DOCUMENTS || held.bytes().saturating_add(bytes) > CHUNK_BYTES {
             let full = std::mem::take(&mut chunk);
             write_chunk(work, namespace, full, insert.ordered, &mut wrote).await?;
+            held.clear();
             if insert.ordered && !wrote.faults.is_empty() {
                 break;
             }
         }
+        let prepared = held
+            .add(bytes)
+            .map_err(Fault::from)
+            .and_then(|()| document.into_object())
+            .and_then(|document| prepare(document, now, stamp));
+        match prepared {
+            Ok(document) => chunk.push((index, Arc::new(document))),
+            Err(fault) if insert.ordered => {
+                // Those before it are inserted, unless one of them fails first.
+                let before = std::mem::take(&mut chunk);
+                write_chunk(work, namespace, before, true, &mut wrote).await?;
+                if wrote.faults.is_empty() {
+                    wrote.faults.push(WriteFault { index, fault });
+                }
+                break;
+            }
+            Err(fault) => wrote.faults.push(WriteFault { index, fault }),
+        }
     }
+    write_chunk(work, namespace, chunk, insert.ordered, &mut wrote).await?;
     wrote.faults.sort_by_key(|fault| fault.index);
     Ok(wrote)
 }

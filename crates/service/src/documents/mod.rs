@@ -15,6 +15,7 @@ mod find;
 mod find_and_modify;
 pub(crate) mod foreign;
 pub mod id;
+mod incoming;
 pub(crate) mod indexes;
 mod insert;
 pub(crate) mod kept;
@@ -63,6 +64,7 @@ pub use explain::{Explains, explain, explain_pipeline};
 pub use fault::{Fault, Result};
 pub use find::{Find, find};
 pub use find_and_modify::{FindAndModify, Modified, clash, find_and_modify};
+pub use incoming::{Incoming, RawDocument, read_all};
 pub use indexes::{
     ChangedIndex, CreatedIndexes, IndexChange, WhichIndexes, change_index, create_indexes,
     drop_indexes, list_indexes,

@@ -62,7 +62,7 @@ async fn fill(work: &mut Work, namespace: &Namespace, documents: Vec<Object>) ->
         return Ok(());
     }
     let all = Insert {
-        documents,
+        documents: documents.into_iter().map(Into::into).collect(),
         ordered: true,
     };
     let wrote = insert(work, namespace, all).await?;

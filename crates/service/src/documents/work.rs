@@ -163,6 +163,11 @@ impl Work {
         &self.budget
     }
 
+    /// What counts its message, and whatever is read from it.
+    pub(crate) fn received(&self) -> &Arc<Budget> {
+        self.received.as_ref().unwrap_or(&self.budget)
+    }
+
     /// From now on what was begun by another command, such as a cursor, ends with this one.
     pub(crate) fn limit_budget(&self, budget: &Budget) {
         let (end, runs_out) = (self.latest_end(), self.deadline.is_some() && self.runs_out);

@@ -96,7 +96,7 @@ impl<'b> Client<'b> {
     pub async fn insert(&mut self, name: &str, document: Object) -> Result<u64, i32> {
         let mut work = self.work().await?;
         let insert = Insert {
-            documents: vec![document],
+            documents: vec![document.into()],
             ordered: true,
         };
         let result = documents::insert(&mut work, &collection(name), insert).await;

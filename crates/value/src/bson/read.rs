@@ -51,8 +51,29 @@ fn is_name(stored: &[u8], name: &str) -> bool {
             && name_text(stored).is_some_and(|stored| stored == name))
 }
 
+/// Bytes of a document or array whose elements are counted before room is made for them. A list that grows step by step takes
+/// up to three times the room while it grows, which only matters where it is large.
+const COUNTED_BYTES_MIN: usize = 64 * 1024;
+
+/// Elements that a large document or array has, up to the first that is not one; nothing for others.
+fn elements(mut cursor: Cursor<'_>) -> usize {
+    let mut count = 0;
+    if cursor.rest().len() < COUNTED_BYTES_MIN {
+        return count;
+    }
+    let mut pass = || {
+        let of_kind = cursor.byte()?;
+        cursor.c_bytes()?;
+        cursor.skip(of_kind)
+    };
+    while pass().is_ok() {
+        count += 1;
+    }
+    count
+}
+
 fn object(mut cursor: Cursor<'_>) -> Step<Object> {
-    let mut object = Object::new();
+    let mut object = Object::with_capacity(elements(cursor));
     while !cursor.is_at_end() {
         let of_kind = cursor.byte()?;
         let name = cursor.c_text()?;
@@ -65,17 +86,17 @@ fn object(mut cursor: Cursor<'_>) -> Step<Object> {
 }
 
 fn array(mut cursor: Cursor<'_>) -> Step<Vec<Value>> {
-    let mut elements = Vec::new();
+    let mut found = Vec::with_capacity(elements(cursor));
     while !cursor.is_at_end() {
         let of_kind = cursor.byte()?;
         // Only the order counts; what the elements are called does not.
         cursor.c_bytes()?;
-        elements.push(match value(of_kind, &mut cursor)? {
+        found.push(match value(of_kind, &mut cursor)? {
             Value::Undefined => Value::Null,
             value => value,
         });
     }
-    Ok(elements)
+    Ok(found)
 }
 
 pub(super) fn value(of_kind: u8, cursor: &mut Cursor<'_>) -> Step<Value> {
