@@ -30,7 +30,8 @@ const LEFT_OUT: &[&str] = &[
     "utilities/ttl/",
     // The crate has a ready one beside its Cargo.toml.
     "util/build_version.cc",
-    // `cpp/io_posix.cc` includes it.
+    // The files of these names in `cpp/` include them.
+    "db/error_handler.cc",
     "env/io_posix.cc",
     // `cpp/crc32c.cc` includes it, twice.
     "util/crc32c.cc",
@@ -72,9 +73,14 @@ impl Sources {
             .map_err(|error| format!("cannot read {}: {error}", list.display()))?;
         let mut files = compiled(&text);
         files.push("build_version.cc".to_owned());
-        let own_files = ["crc32c.cc", "io_posix.cc", "left_out.cc"]
-            .map(|name| root.join("tools/rocksdb/cpp").join(name))
-            .to_vec();
+        let own_files = [
+            "crc32c.cc",
+            "error_handler.cc",
+            "io_posix.cc",
+            "left_out.cc",
+        ]
+        .map(|name| root.join("tools/rocksdb/cpp").join(name))
+        .to_vec();
         Ok(Self {
             version,
             crate_folder,
