@@ -6,6 +6,8 @@ use lapsedb_value::budget::Stop;
 pub const EXCEEDED_MEMORY_LIMIT: i32 = 146;
 /// Code of a request whose time is up.
 pub const MAX_TIME_MS_EXPIRED: i32 = 50;
+/// The server could not do it in time; drivers send reads again that fail so.
+pub const EXCEEDED_TIME_LIMIT: i32 = 262;
 /// Code of a request that somebody ended.
 pub const INTERRUPTED: i32 = 11_601;
 /// Code of a request that ends because the server stops.
@@ -59,6 +61,7 @@ impl From<Stop> for MqlError {
         let code = match stop {
             Stop::Memory { .. } | Stop::Account { .. } => EXCEEDED_MEMORY_LIMIT,
             Stop::Steps { .. } | Stop::Time => MAX_TIME_MS_EXPIRED,
+            Stop::Busy { .. } => EXCEEDED_TIME_LIMIT,
             Stop::Interrupted => INTERRUPTED,
             Stop::Shutdown => INTERRUPTED_AT_SHUTDOWN,
         };

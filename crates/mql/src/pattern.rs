@@ -92,8 +92,11 @@ fn backtracking(text: &str, options: &str, why: &str, budget: &Budget) -> Result
         true => text.to_owned(),
         false => format!("(?{flags}){text}"),
     };
-    let pattern = backtrack::Backtracking::new(&text)
-        .map_err(|own| invalid(own.as_deref().unwrap_or(why)))?;
+    let pattern = backtrack::Backtracking::new(&text, budget).map_err(|refused| match refused {
+        backtrack::Refused::Stop(stop) => stop.into(),
+        backtrack::Refused::Unreadable => invalid(why),
+        backtrack::Refused::Invalid(own) => invalid(&own),
+    })?;
     budget.keep(pattern.bytes())?;
     Ok(Engine::Backtracking(pattern))
 }

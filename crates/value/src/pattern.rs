@@ -18,6 +18,7 @@ use regex_automata::{Input, MatchKind, meta};
 
 use crate::budget::{Budget, PROBE_STEPS, Stop};
 
+pub mod fold;
 mod pieces;
 mod threads;
 
@@ -26,6 +27,9 @@ pub const PATTERN_BYTES_MAX: usize = 32_764;
 
 /// Bytes of a compiled regular expression.
 pub const COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Characters that all classes of a pattern together may name where case is to be ignored: about 150 ms at worst.
+pub const FOLDED_CHARS_MAX: usize = 1 << 24;
 
 /// States of a pattern times bytes of a text that are searched without a look at the budget: about 50 ms at worst.
 pub const WORK_MAX: usize = 1 << 23;
@@ -158,6 +162,14 @@ impl Pattern {
             .multi_line(options.multi_line)
             .dot_matches_new_line(options.dot_matches_new_line)
             .ignore_whitespace(options.ignore_whitespace);
+        let folding = fold::folding(source, options.ignore_whitespace);
+        let ignores_case = options.case_insensitive || folding.ignores_case;
+        if ignores_case && folding.chars > FOLDED_CHARS_MAX {
+            let why = format!(
+                "pattern names classes of more than {FOLDED_CHARS_MAX} characters whose case is to be ignored"
+            );
+            return Err(PatternError::TooLarge(why));
+        }
         let tree = syntax::parse_with(source, &dialect)
             .map_err(|error| PatternError::Syntax(error.to_string()))?;
         let size = thompson::Config::new().nfa_size_limit(Some(COMPILED_BYTES_MAX));

@@ -137,3 +137,34 @@ fn what_is_too_large_or_no_pattern_is_refused() {
         assert!(matches!(error, Some(PatternError::Syntax(_))), "{source}");
     }
 }
+
+#[test]
+fn classes_whose_case_is_ignored_have_a_limit() {
+    let ignoring = PatternOptions {
+        case_insensitive: true,
+        ..PatternOptions::default()
+    };
+    for hostile in [
+        r"\P{Any}".repeat(4_000),
+        format!("[{}]", r"\P{Any}".repeat(4_000)),
+        r"[\x{0}-\x{10FFFF}]".repeat(1_500),
+        format!("[{}]", r"[^a]".repeat(6_000)),
+    ] {
+        let refused = |source: &str, options| {
+            let compiled = Pattern::new(source, options, &Budget::default());
+            matches!(compiled, Err(PatternError::TooLarge(_)))
+        };
+        assert!(refused(&hostile, ignoring));
+        assert!(refused(
+            &format!("(?i){hostile}"),
+            PatternOptions::default()
+        ));
+        assert!(refused(
+            &format!("(?i:{hostile})"),
+            PatternOptions::default()
+        ));
+    }
+    for ordinary in [r"\w+@\w+\.\w{2,}", r"^[^a-z]+\d*$", r"\p{L}+\P{L}"] {
+        assert!(Pattern::new(ordinary, ignoring, &Budget::default()).is_ok());
+    }
+}

@@ -10,12 +10,15 @@ use lapsedb_value::Budget;
 use lapsedb_value::pattern::Found;
 
 mod compile;
+mod facts;
 mod program;
 mod run;
 mod set;
+mod visits;
 mod width;
 
 pub(super) use run::Unanswered;
+pub(super) use visits::Refused;
 
 /// A compiled pattern. Clones share it.
 #[derive(Clone, Debug)]
@@ -25,11 +28,11 @@ pub(super) struct Backtracking {
 
 impl Backtracking {
     /// Compiles a pattern in the dialect of the `fancy-regex` crate. A reason is told only for what that crate can read.
-    pub(super) fn new(source: &str) -> Result<Backtracking, Option<String>> {
+    pub(super) fn new(source: &str, budget: &Budget) -> Result<Backtracking, Refused> {
         // That crate cannot read how the linear engine is told that words are of ASCII. Here they always are.
         let source = source.replace("(?-u:\\b)", "\\b");
-        let tree = Expr::parse_tree(&source).map_err(|_| None)?;
-        let program = program::Program::new(&tree.expr)?;
+        let tree = Expr::parse_tree(&source).map_err(|_| Refused::Unreadable)?;
+        let program = program::Program::new(&tree.expr, budget)?;
         Ok(Backtracking {
             program: Arc::new(program),
         })

@@ -3,6 +3,7 @@
 use lapsedb_value::budget::Stop;
 
 use super::super::translate::translate;
+use super::visits::COMPILE_VISITS_MAX;
 use super::*;
 
 /// Every kind of part that is supported, alone and within others.
@@ -50,6 +51,7 @@ const PATTERNS: &[&str] = &[
     r"(?x) a (?= b )",
     r"()\1(?=b)",
     r"(?:)(?=a)a|(?<=c)",
+    r"(?i)(?=a)[\S\s][^C][[:alpha:]]?[\P{Lu}\n]?\p{Ll}*",
 ];
 
 /// All texts of up to so many of these characters.
@@ -69,11 +71,32 @@ fn texts(chars_max: usize) -> Vec<String> {
     all
 }
 
+fn compiled(pattern: &str) -> Backtracking {
+    Backtracking::new(pattern, &Budget::default())
+        .unwrap_or_else(|why| panic!("{pattern}: {why:?}"))
+}
+
+/// Patterns that copy a large part so many times so many times, and have no instruction for any of the copies.
+fn copies_of_nothing(times: usize) -> Vec<String> {
+    let large = vec!["ab"; 6_000].join("|");
+    let groups = vec!["(b)"; 6_000].join("|");
+    [
+        format!("(?:{large}){{0}}"),
+        format!("(?:{groups}){{0}}"),
+        format!("(?(DEFINE){large})"),
+        format!("(?(DEFINE){groups})"),
+        format!("(?:(?:{large})*){{0}}"),
+    ]
+    .iter()
+    .map(|part| format!("(?=a)(?:(?:{part}){{{times}}}){{{times}}}"))
+    .collect()
+}
+
 #[test]
 fn every_part_means_what_it_means_elsewhere() {
     let texts = texts(4);
     for pattern in PATTERNS {
-        let own = Backtracking::new(pattern).unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
+        let own = compiled(pattern);
         let other = fancy_regex::Regex::new(pattern).unwrap();
         // Here words are of ASCII, as in MongoDB.
         let words = pattern.contains(r"\b") || pattern.contains(r"\B");
@@ -112,8 +135,7 @@ fn calls_and_verbs_do_what_pcre_documents() {
         (r"a+(*PRUNE)c|b", "aab", Some(2..3)),
         (r"a+(*SKIP)c|a|b", "aab", Some(2..3)),
     ] {
-        let own = Backtracking::new(&translate(pattern, false, false))
-            .unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
+        let own = compiled(&translate(pattern, false, false));
         let found = own.find_at(text, 0, &Budget::default()).unwrap();
         assert_eq!(found.map(|found| found.range), wanted, "{pattern}");
     }
@@ -129,8 +151,76 @@ fn what_cannot_be_run_is_refused() {
         r"(?:(?:(?(DEFINE)a)){1000000000})(?=b)",
         r"(a){3,2}(?=b)",
     ] {
-        assert!(Backtracking::new(pattern).is_err(), "{pattern}");
+        assert!(
+            Backtracking::new(pattern, &Budget::default()).is_err(),
+            "{pattern}"
+        );
     }
+}
+
+#[test]
+fn compiling_looks_once_at_what_it_copies() {
+    for pattern in copies_of_nothing(200) {
+        let budget = Budget::default();
+        let own = Backtracking::new(&pattern, &budget);
+        assert!(own.is_ok(), "{}: {:?}", &pattern[..40], own.err());
+        // Some times for each copy, and some times for each part of the tree.
+        let steps = budget.steps_done();
+        assert!(steps < 300_000, "{}: {steps}", &pattern[..40]);
+    }
+}
+
+#[test]
+fn compiling_has_a_limit_of_its_own() {
+    let mut patterns = copies_of_nothing(2_000);
+    patterns.extend(copies_of_nothing(1_000_000_000));
+    patterns.push(format!("(?=a)(?:{}){{1000}}", "(?:ab){0}".repeat(3_000)));
+    // Case is ignored in all of Unicode, again and again.
+    patterns.push(format!("(?i)(?=a)[{}]", r"\P{Any}".repeat(4_000)));
+    patterns.push(format!(
+        "(?i)(?=a)[{}]",
+        r"\p{Cn}a-\x{10FFFF}".repeat(1_500)
+    ));
+    let ranges = (1..1_000).map(|at| format!(r"[^\x{{{at:x}}}-\x{{10FFFF}}]"));
+    patterns.push(format!("(?i)(?=a){}", ranges.collect::<String>()));
+    for pattern in patterns {
+        let budget = Budget::default();
+        let refused = Backtracking::new(&pattern, &budget).err();
+        assert!(
+            matches!(refused, Some(Refused::Invalid(_))),
+            "{}: {refused:?}",
+            &pattern[..40]
+        );
+        let steps = budget.steps_done();
+        assert!(
+            steps <= COMPILE_VISITS_MAX as u64,
+            "{}: {steps}",
+            &pattern[..40]
+        );
+    }
+}
+
+#[test]
+fn compiling_stops_by_the_budget() {
+    let steps_max = 5_000;
+    let stop = Stop::Steps { steps_max };
+    let mut patterns = copies_of_nothing(200);
+    patterns.extend(copies_of_nothing(2_000));
+    // The tree alone is too much.
+    patterns.push(format!("(?=a){}", "b".repeat(20_000)));
+    for pattern in &patterns {
+        let budget = Budget::default().with_steps_max(steps_max);
+        let refused = Backtracking::new(pattern, &budget).err();
+        assert_eq!(refused, Some(Refused::Stop(stop)), "{}", &pattern[..40]);
+        assert!(budget.steps_done() < 2 * steps_max, "{}", &pattern[..40]);
+    }
+    // A request is told the one as it is told of its other limits, and the other as of every pattern that is too large.
+    let pattern = &copies_of_nothing(2_000)[0];
+    let budget = Budget::default().with_steps_max(steps_max);
+    let stopped = crate::pattern::Pattern::new(pattern, "", &budget);
+    assert_eq!(stopped.err(), Some(stop.into()));
+    let refused = crate::pattern::Pattern::new(pattern, "", &Budget::default());
+    assert_eq!(refused.err().map(|error| error.code), Some(51091));
 }
 
 #[test]
@@ -143,8 +233,7 @@ fn hostile_patterns_stop_by_the_budget() {
         (r"(?:a(?R)?)*(?=b)", "a".repeat(64)),
         (r"((?1)?a)*(?=b)", "a".repeat(64)),
     ] {
-        let own = Backtracking::new(&translate(pattern, false, false))
-            .unwrap_or_else(|why| panic!("{pattern}: {why:?}"));
+        let own = compiled(&translate(pattern, false, false));
         let steps_max = 1_000_000;
         let budget = Budget::default().with_steps_max(steps_max);
         let stopped = own.is_match(&text, &budget);
@@ -156,7 +245,7 @@ fn hostile_patterns_stop_by_the_budget() {
         assert!(budget.steps_done() < 2 * steps_max, "{pattern}");
     }
     // Each iteration keeps what can be tried yet.
-    let own = Backtracking::new(r"(?:a|b(?=c))*(?=d)").unwrap();
+    let own = compiled(r"(?:a|b(?=c))*(?=d)");
     let budget = Budget::new(1 << 20);
     let stopped = own.is_match(&"a".repeat(1 << 20), &budget);
     assert_eq!(
@@ -169,12 +258,12 @@ fn hostile_patterns_stop_by_the_budget() {
 fn an_attempt_has_the_match_limit_of_pcre() {
     let text = format!("{}!", "a".repeat(1_000));
     for pattern in [r"(?<=a)(a+)+$", r"^(?:a|a)*(?=b)", r"(?=(?:a|aa)+$)a"] {
-        let own = Backtracking::new(pattern).unwrap();
+        let own = compiled(pattern);
         let found = own.is_match(&text, &Budget::default());
         assert_eq!(found, Err(Unanswered::MatchLimit), "{pattern}");
     }
     // Many attempts that are short each are no attempt that is long.
-    let own = Backtracking::new(r"(a+)\1{3}!").unwrap();
+    let own = compiled(r"(a+)\1{3}!");
     let budget = Budget::default();
     assert_eq!(own.is_match(&"a".repeat(6_000), &budget), Ok(false));
     assert!(budget.steps_done() > 2_000_000, "{}", budget.steps_done());

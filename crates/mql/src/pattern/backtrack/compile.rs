@@ -1,76 +1,61 @@
 //! From the tree of a pattern to its instructions.
 
 use std::collections::HashMap;
+use std::ptr;
 
-use fancy_regex::{Assertion, BacktrackingControlVerb, Expr, LookAround};
-use lapsedb_value::pattern::COMPILED_BYTES_MAX;
+use fancy_regex::{BacktrackingControlVerb, Expr, LookAround};
+use lapsedb_value::Budget;
+use lapsedb_value::pattern::{COMPILED_BYTES_MAX, fold};
 
+use super::facts::{self, Facts};
 use super::program::{Control, Program, Step};
 use super::set::Set;
-use super::width::Width;
+use super::visits::{Refused, Visits};
+
+/// Characters of a class whose case is to be ignored that are looked at within one visit.
+const FOLDED_CHARS_PER_VISIT: usize = 16;
 
 /// Characters that a look-behind goes back.
 const LOOK_BEHIND_CHARS_MAX: usize = 65_535;
 
 impl Program {
     /// The reason is told if there is no program.
-    pub(super) fn new(expr: &Expr) -> Result<Program, String> {
+    pub(super) fn new(expr: &Expr, budget: &Budget) -> Result<Program, Refused> {
+        let mut visits = Visits::new(budget);
         let mut groups = vec![(expr, 1)];
-        number(expr, &mut 1, &mut groups);
+        facts::number(expr, &mut 1, &mut groups, &mut visits)?;
         let groups_len = groups.len();
         let mut compiler = Compiler {
+            visits,
+            facts: Facts::default(),
             steps: Vec::new(),
             bytes: 0,
             group: 1,
             groups,
             places_len: 2 * groups_len,
             sets: HashMap::new(),
+            sets_of_parts: HashMap::new(),
             calls: Vec::new(),
         };
         compiler.expr(expr)?;
         compiler.push(Step::Match)?;
         compiler.routines()?;
-        let first = compiler.first(expr);
+        let first = compiler.first(expr)?;
+        let at_start = facts::begins_text(expr, &mut compiler.visits)?;
         Ok(Program {
             groups_len,
             places_len: compiler.places_len,
             first,
-            at_start: begins_text(expr),
+            at_start,
             bytes: compiler.bytes,
             steps: compiler.steps,
         })
     }
 }
 
-/// Lists groups in the order of their opening brackets, each with the number that the first group within it has.
-fn number<'a>(expr: &'a Expr, next: &mut usize, groups: &mut Vec<(&'a Expr, usize)>) {
-    if let Expr::Group(inner) = expr {
-        *next += 1;
-        groups.push((inner.as_ref(), *next));
-    }
-    for child in expr.children_iter() {
-        number(child, next, groups);
-    }
-}
-
-fn count_groups(expr: &Expr) -> usize {
-    let own = usize::from(matches!(expr, Expr::Group(_)));
-    own + expr.children_iter().map(count_groups).sum::<usize>()
-}
-
-/// Whether every match begins where the text does.
-fn begins_text(expr: &Expr) -> bool {
-    match expr {
-        Expr::Assertion(assertion) => *assertion == Assertion::StartText,
-        Expr::Concat(parts) => parts.first().is_some_and(begins_text),
-        Expr::Group(inner) => begins_text(inner),
-        Expr::AtomicGroup(inner) => begins_text(inner),
-        Expr::Alt(ways) => ways.iter().all(begins_text),
-        _ => false,
-    }
-}
-
 struct Compiler<'a> {
+    visits: Visits<'a>,
+    facts: Facts,
     steps: Vec<Step>,
     bytes: usize,
     /// The number of the next group.
@@ -78,11 +63,13 @@ struct Compiler<'a> {
     groups: Vec<(&'a Expr, usize)>,
     places_len: usize,
     sets: HashMap<(String, bool), Set>,
+    /// The same by the place of a part in memory: to look a long source up once more for each copy would take its length.
+    sets_of_parts: HashMap<*const Expr, Set>,
     /// Calls, and the groups they name.
     calls: Vec<(usize, usize)>,
 }
 
-type Compiled<T = ()> = Result<T, String>;
+type Compiled<T = ()> = Result<T, Refused>;
 
 impl<'a> Compiler<'a> {
     fn push(&mut self, step: Step) -> Compiled<usize> {
@@ -98,9 +85,9 @@ impl<'a> Compiler<'a> {
     fn grow(&mut self, bytes: usize) -> Compiled {
         self.bytes += bytes;
         if self.bytes > COMPILED_BYTES_MAX {
-            return Err(format!(
+            return Err(Refused::Invalid(format!(
                 "compiled it is larger than {COMPILED_BYTES_MAX} bytes"
-            ));
+            )));
         }
         Ok(())
     }
@@ -133,8 +120,13 @@ impl<'a> Compiler<'a> {
         if let Some(known) = self.sets.get(&key) {
             return Ok(known.clone());
         }
+        self.visits.count(source.len())?;
+        if case_insensitive {
+            let chars = fold::folding(source, false).chars;
+            self.visits.count(1 + chars / FOLDED_CHARS_PER_VISIT)?;
+        }
         let set = Set::parse(source, case_insensitive)
-            .ok_or_else(|| format!("{source} is not a set of characters"))?;
+            .ok_or_else(|| Refused::Invalid(format!("{source} is not a set of characters")))?;
         self.grow(set.bytes() + key.0.len())?;
         self.sets.insert(key, set.clone());
         Ok(set)
@@ -142,45 +134,61 @@ impl<'a> Compiler<'a> {
 
     /// The set of a part that matches exactly one character.
     fn one(&mut self, expr: &Expr) -> Compiled<Option<Set>> {
-        Ok(match expr {
-            Expr::Any { newline: true, .. } => Some(Set::any_but(&[])),
-            Expr::Any { crlf: true, .. } => Some(Set::any_but(&['\n', '\r'])),
-            Expr::Any { .. } => Some(Set::any_but(&['\n'])),
-            Expr::Delegate { inner, casei } => Some(self.set(inner, *casei)?),
-            Expr::Literal { val, casei } if val.chars().count() == 1 => {
-                Some(self.set(&regex_syntax::escape(val), *casei)?)
-            }
-            _ => None,
-        })
+        let is_one = match expr {
+            Expr::Any { .. } | Expr::Delegate { .. } => true,
+            Expr::Literal { val, .. } => val.chars().take(2).count() == 1,
+            _ => false,
+        };
+        if !is_one {
+            return Ok(None);
+        }
+        if let Some(known) = self.sets_of_parts.get(&ptr::from_ref(expr)) {
+            return Ok(Some(known.clone()));
+        }
+        let set = match expr {
+            Expr::Any { newline: true, .. } => Set::any_but(&[]),
+            Expr::Any { crlf: true, .. } => Set::any_but(&['\n', '\r']),
+            Expr::Any { .. } => Set::any_but(&['\n']),
+            Expr::Delegate { inner, casei } => self.set(inner, *casei)?,
+            Expr::Literal { val, casei } => self.set(&regex_syntax::escape(val), *casei)?,
+            _ => return Ok(None),
+        };
+        self.sets_of_parts.insert(ptr::from_ref(expr), set.clone());
+        Ok(Some(set))
     }
 
     /// The characters that a match of the part begins with, if they can be told.
-    fn first(&mut self, expr: &Expr) -> Option<Set> {
+    fn first(&mut self, expr: &Expr) -> Compiled<Option<Set>> {
+        self.visits.count(1)?;
         match expr {
-            Expr::Any { .. } | Expr::Delegate { .. } => self.one(expr).ok()?,
+            Expr::Any { .. } | Expr::Delegate { .. } => self.one(expr),
             Expr::Literal { val, casei } => {
-                let sign = val.chars().next()?;
+                let Some(sign) = val.chars().next() else {
+                    return Ok(None);
+                };
                 let sign = sign.to_string();
-                self.set(&regex_syntax::escape(&sign), *casei).ok()
+                Ok(Some(self.set(&regex_syntax::escape(&sign), *casei)?))
             }
             Expr::Group(inner) => self.first(inner),
             Expr::AtomicGroup(inner) => self.first(inner),
             Expr::Repeat { child, lo, .. } if *lo > 0 => self.first(child),
             Expr::Concat(parts) => {
-                let consumes = |part: &&Expr| {
-                    !matches!(
-                        part,
-                        Expr::Assertion(_) | Expr::LookAround(..) | Expr::Empty
-                    )
-                };
-                let part = parts.iter().find(consumes)?;
-                self.first(part)
+                for part in parts {
+                    match part {
+                        Expr::Assertion(_) | Expr::LookAround(..) | Expr::Empty => {
+                            self.visits.count(1)?;
+                        }
+                        consumes => return self.first(consumes),
+                    }
+                }
+                Ok(None)
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
 
     fn expr(&mut self, expr: &'a Expr) -> Compiled {
+        self.visits.count(1)?;
         if let Some(set) = self.one(expr)? {
             self.push(Step::One(set))?;
             return Ok(());
@@ -222,7 +230,9 @@ impl<'a> Compiler<'a> {
                 true_branch,
                 false_branch,
             } => self.conditional(condition, true_branch, false_branch)?,
-            Expr::DefineGroup { definitions } => self.group += count_groups(definitions),
+            Expr::DefineGroup { definitions } => {
+                self.group += self.facts.of(definitions, &mut self.visits)?.groups;
+            }
             Expr::SubroutineCall(group) => {
                 self.known(*group)?;
                 let at = self.push(Step::Call(0))?;
@@ -261,7 +271,10 @@ impl<'a> Compiler<'a> {
                 BacktrackingControlVerb::Skip => Step::Control(Control::Skip),
                 BacktrackingControlVerb::Prune => Step::Control(Control::Prune),
             },
-            _ => return Err("it has a part that is not supported".to_owned()),
+            _ => {
+                let why = "it has a part that is not supported";
+                return Err(Refused::Invalid(why.to_owned()));
+            }
         };
         self.push(step)?;
         Ok(())
@@ -271,7 +284,7 @@ impl<'a> Compiler<'a> {
     fn known(&self, group: usize) -> Compiled<u32> {
         match group < self.groups.len() {
             true => Ok(group as u32),
-            false => Err(format!("there is no group {group}")),
+            false => Err(Refused::Invalid(format!("there is no group {group}"))),
         }
     }
 
@@ -279,6 +292,7 @@ impl<'a> Compiler<'a> {
         let mut text = String::new();
         for part in parts {
             if let Expr::Literal { val, casei: false } = part {
+                self.visits.count(1)?;
                 text.push_str(val);
                 continue;
             }
@@ -344,12 +358,12 @@ impl<'a> Compiler<'a> {
         };
         self.push(Step::Save(place))?;
         if behind {
-            let width = Width::of(inner);
+            let width = self.facts.of(inner, &mut self.visits)?.width;
             let most = width.most.filter(|most| *most <= LOOK_BEHIND_CHARS_MAX);
             let Some(most) = most else {
-                return Err(format!(
+                return Err(Refused::Invalid(format!(
                     "a look-behind must have a length of at most {LOOK_BEHIND_CHARS_MAX} characters"
-                ));
+                )));
             };
             let (least, most) = (width.least as u32, most as u32);
             self.push(Step::Back { least, most })?;
@@ -370,7 +384,8 @@ impl<'a> Compiler<'a> {
 
     fn repeat(&mut self, child: &'a Expr, (lo, hi): (usize, usize), greedy: bool) -> Compiled {
         if hi < lo {
-            return Err("the numbers of a quantifier are out of order".to_owned());
+            let why = "the numbers of a quantifier are out of order";
+            return Err(Refused::Invalid(why.to_owned()));
         }
         if let Some(set) = self.one(child)? {
             let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -401,13 +416,12 @@ impl<'a> Compiler<'a> {
         for at in leave {
             self.steps[at] = split(at as u32 + 1, out, greedy);
         }
-        self.group = group + count_groups(child);
+        self.group = group + self.facts.of(child, &mut self.visits)?.groups;
         Ok(())
     }
 
-    /// The same part once more, with the same groups. Counts even if it is nothing, so that no number of copies is made for free.
+    /// The same part once more, with the same groups. It is visited even if it is nothing, so that no copy is made for free.
     fn copy(&mut self, child: &'a Expr, group: usize) -> Compiled {
-        self.grow(1)?;
         self.group = group;
         self.expr(child)
     }
@@ -419,7 +433,7 @@ impl<'a> Compiler<'a> {
             false => None,
         };
         let body = self.here();
-        let may_be_empty = Width::of(child).least == 0;
+        let may_be_empty = self.facts.of(child, &mut self.visits)?.width.least == 0;
         let place = self.place();
         if may_be_empty {
             self.push(Step::Save(place))?;

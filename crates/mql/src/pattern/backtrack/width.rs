@@ -53,7 +53,8 @@ impl Width {
         }
     }
 
-    pub(super) fn of(expr: &Expr) -> Width {
+    /// From the widths of what is immediately within it.
+    pub(super) fn of(expr: &Expr, parts: &[Width]) -> Width {
         match expr {
             Expr::Empty
             | Expr::Assertion(_)
@@ -66,24 +67,22 @@ impl Width {
             Expr::Any { .. } | Expr::Delegate { .. } => Width::exactly(1),
             Expr::Literal { val, .. } => Width::exactly(val.chars().count()),
             Expr::GeneralNewline { .. } => Width::exactly(1).or(Width::exactly(2)),
-            Expr::Concat(parts) => parts
+            Expr::Concat(_) | Expr::Group(_) | Expr::AtomicGroup(_) => {
+                parts.iter().copied().fold(Width::ZERO, Width::then)
+            }
+            Expr::Alt(_) => parts
                 .iter()
-                .fold(Width::ZERO, |sum, part| sum.then(Width::of(part))),
-            Expr::Alt(ways) => ways
-                .iter()
-                .map(Width::of)
+                .copied()
                 .reduce(Width::or)
                 .unwrap_or(Width::ZERO),
-            Expr::Group(inner) => Width::of(inner),
-            Expr::AtomicGroup(inner) => Width::of(inner),
-            Expr::Repeat { child, lo, hi, .. } => Width::of(child).times(*lo, *hi),
-            Expr::Conditional {
-                condition,
-                true_branch,
-                false_branch,
-            } => Width::of(condition)
-                .then(Width::of(true_branch))
-                .or(Width::of(false_branch)),
+            Expr::Repeat { lo, hi, .. } => match parts {
+                [child] => child.times(*lo, *hi),
+                _ => Width::UNKNOWN,
+            },
+            Expr::Conditional { .. } => match parts {
+                [condition, yes, no] => condition.then(*yes).or(*no),
+                _ => Width::UNKNOWN,
+            },
             Expr::LiteralBytes { .. }
             | Expr::Backref { .. }
             | Expr::BackrefWithRelativeRecursionLevel { .. }
