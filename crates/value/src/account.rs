@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::budget::Stop;
 
@@ -19,6 +20,8 @@ pub const PORTION_BYTES_MAX: usize = 1024 * 1024;
 const PORTION_SHARE: usize = 8;
 /// Bytes that a request has drawn before it is looked at as one that may hold most.
 const LISTED_BYTES_MIN: usize = 256 * 1024;
+/// How long it takes a request at most to notice that it was stopped, while it is counted as one that gives back.
+const NOTICE_TIME_MAX: Duration = Duration::from_secs(1);
 /// One in so many of the account's bytes is the reserve.
 const RESERVE_SHARE: usize = 8;
 
@@ -28,6 +31,7 @@ pub type OnStop = Arc<dyn Fn(Stop) + Send + Sync>;
 /// The account.
 pub struct Account {
     bytes_max: usize,
+    now: fn() -> Instant,
     bytes: AtomicUsize,
     stopped: AtomicU64,
     next: AtomicU64,
@@ -38,7 +42,8 @@ pub struct Account {
 /// What one request has drawn.
 struct Entry {
     drawn: AtomicUsize,
-    stopped: AtomicBool,
+    /// When it was stopped, if it was.
+    stopped: OnceLock<Instant>,
     on_stop: Mutex<BTreeMap<u64, OnStop>>,
 }
 
@@ -62,11 +67,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Account {
-    /// An account of so many bytes.
+    /// An account of so many bytes, and how it is told the time.
     #[must_use]
-    pub fn new(bytes_max: usize) -> Account {
+    pub fn new(bytes_max: usize, now: fn() -> Instant) -> Account {
         Account {
             bytes_max,
+            now,
             bytes: AtomicUsize::new(0),
             stopped: AtomicU64::new(0),
             next: AtomicU64::new(1),
@@ -95,7 +101,7 @@ impl Account {
             account: Arc::clone(self),
             entry: Arc::new(Entry {
                 drawn: AtomicUsize::new(0),
-                stopped: AtomicBool::new(false),
+                stopped: OnceLock::new(),
                 on_stop: Mutex::default(),
             }),
             number: AtomicU64::new(0),
@@ -133,8 +139,10 @@ impl Account {
         let (mut returning, mut largest) = (0usize, None);
         for entry in &listed {
             let drawn = entry.drawn.load(Ordering::Relaxed);
-            if entry.stopped.load(Ordering::Relaxed) {
-                returning = returning.saturating_add(drawn);
+            if let Some(stopped) = entry.stopped.get() {
+                // One that does not notice may hold what it has for long: then the next one is stopped.
+                let notices = (self.now)().saturating_duration_since(*stopped) < NOTICE_TIME_MAX;
+                returning = returning.saturating_add(if notices { drawn } else { 0 });
             } else if !Arc::ptr_eq(entry, own)
                 && drawn > largest.map_or(holds, |(most, _): (usize, _)| most)
             {
@@ -155,7 +163,7 @@ impl Account {
 
     /// Stops a request.
     fn end(&self, entry: &Entry) {
-        if entry.stopped.swap(true, Ordering::Relaxed) {
+        if entry.stopped.set((self.now)()).is_err() {
             return;
         }
         self.stopped.fetch_add(1, Ordering::Relaxed);
@@ -182,12 +190,13 @@ impl Share {
 
     /// Why the request has to stop, if it was stopped.
     pub(crate) fn stop(&self) -> Option<Stop> {
-        let stopped = self.entry.stopped.load(Ordering::Relaxed);
-        stopped.then(|| self.account.stop())
+        let stopped = self.entry.stopped.get();
+        stopped.map(|_| self.account.stop())
     }
 
-    /// Draws, so that at least `total` bytes are drawn; says how many are.
-    pub(crate) fn draw(&self, total: usize) -> Result<usize, Stop> {
+    /// Draws, so that at least `total` bytes are drawn.
+    #[cold]
+    pub(crate) fn draw(&self, total: usize) -> Result<(), Stop> {
         if let Some(stop) = self.stop() {
             return Err(stop);
         }
@@ -196,13 +205,15 @@ impl Share {
         let account = &self.account;
         for bytes in [self.portion(needed), needed] {
             if account.take(bytes, account.bytes_max) {
-                return Ok(self.drew(bytes));
+                self.drew(bytes);
+                return Ok(());
             }
         }
         let missing = account.missing(needed);
         let helped = account.relieve(&self.entry, drawn.saturating_add(needed), missing);
         if helped && account.take(needed, account.with_reserve()) {
-            return Ok(self.drew(needed));
+            self.drew(needed);
+            return Ok(());
         }
         account.end(&self.entry);
         Err(account.stop())
@@ -215,11 +226,12 @@ impl Share {
     }
 
     /// Draws for what is there already, whatever the account has left; if that is too much, the largest is stopped.
-    pub(crate) fn draw_at_once(&self, total: usize) -> usize {
+    pub(crate) fn draw_at_once(&self, total: usize) {
         let needed = total.saturating_sub(self.drawn());
         let portion = self.portion(needed);
         if self.account.take(portion, self.account.bytes_max) {
-            return self.drew(portion);
+            self.drew(portion);
+            return;
         }
         self.account.bytes.fetch_add(needed, Ordering::Relaxed);
         let drawn = self.drew(needed);
@@ -227,7 +239,6 @@ impl Share {
         if missing > 0 && !self.account.relieve(&self.entry, drawn, missing) {
             self.account.end(&self.entry);
         }
-        drawn
     }
 
     fn drew(&self, bytes: usize) -> usize {
@@ -240,13 +251,14 @@ impl Share {
         drawn
     }
 
-    /// Gives back what is drawn beyond so many bytes; says how many are drawn then.
-    pub(crate) fn give_back(&self, total: usize) -> usize {
-        let drawn = self.drawn();
-        let back = drawn.saturating_sub(total);
-        self.entry.drawn.fetch_sub(back, Ordering::Relaxed);
-        self.account.bytes.fetch_sub(back, Ordering::Relaxed);
-        drawn - back
+    /// Gives back what is drawn beyond so many bytes. Several threads may do so at once: the account gets back what each of them has
+    /// taken from the share, and nothing twice.
+    pub(crate) fn give_back(&self, total: usize) {
+        let order = Ordering::Relaxed;
+        let keep = |drawn: usize| (drawn > total).then_some(total);
+        if let Ok(drawn) = self.entry.drawn.fetch_update(order, order, keep) {
+            self.account.bytes.fetch_sub(drawn - total, order);
+        }
     }
 
     /// Has something done when the request is stopped; at once, if it was already.

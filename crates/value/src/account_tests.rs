@@ -1,3 +1,5 @@
+use std::cell::Cell;
+
 use super::*;
 use crate::Budget;
 use crate::budget::Held;
@@ -19,8 +21,25 @@ const STOP: Stop = Stop::Account {
     bytes_max: 16 * MIB,
 };
 
+/// The time as the tests of one thread have it.
+fn now() -> Instant {
+    NOW.get()
+}
+
+thread_local! {
+    static NOW: Cell<Instant> = Cell::new(beginning());
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "there is no other way to an instant"
+)]
+fn beginning() -> Instant {
+    Instant::now()
+}
+
 fn account() -> Arc<Account> {
-    Arc::new(Account::new(16 * MIB))
+    Arc::new(Account::new(16 * MIB, now))
 }
 
 #[test]
@@ -115,4 +134,39 @@ fn who_waits_is_woken_when_it_is_stopped() {
     *locked(&held) = Some(Held::new(&waiting));
     let _again = waiting.when_stopped(let_go);
     assert!(locked(&held).is_none(), "it was stopped before");
+}
+
+#[test]
+fn one_that_does_not_notice_is_not_waited_for() {
+    let account = account();
+    let (first, _first_held) = holding(&account, 9 * MIB);
+    let (second, _second_held) = holding(&account, 5 * MIB);
+    let (_third, third_held) = holding(&account, MIB);
+    third_held.add(2 * MIB).unwrap();
+    assert!(first.stopped().is_some() && second.stopped().is_none());
+    // The reserve is used up, and the first one is counted as one that gives back.
+    let more = third_held.add(2 * MIB);
+    assert_eq!((more, second.stopped()), (Err(STOP), None));
+    let (_fourth, fourth_held) = holding(&account, 1024);
+    NOW.set(NOW.get() + 2 * NOTICE_TIME_MAX);
+    let more = fourth_held.add(2 * MIB);
+    assert!(second.stopped().is_some(), "{more:?}");
+}
+
+#[test]
+fn threads_that_give_back_at_once_give_back_nothing_twice() {
+    let account = account();
+    for _ in 0..200 {
+        let budget = request(&account);
+        let held: Vec<Held> = (0..2).map(|_| Held::new(&budget)).collect();
+        held.iter().for_each(|held| held.put(3 * MIB));
+        std::thread::scope(|scope| {
+            for held in held {
+                scope.spawn(move || drop(held));
+            }
+            scope.spawn(|| budget.give_back());
+        });
+        drop(budget);
+        assert_eq!(account.bytes(), 0);
+    }
 }

@@ -43,6 +43,11 @@ pub enum Stop {
     },
     /// Its time is up.
     Time,
+    /// As many requests as may are being evaluated for long.
+    Busy {
+        /// How many may.
+        evaluations_max: usize,
+    },
     /// Somebody ended it, or nobody waits for its answer.
     Interrupted,
     /// The server is stopping.
@@ -66,6 +71,10 @@ impl fmt::Display for Stop {
                 "the request took more than {steps_max} steps of evaluation, which is its limit"
             ),
             Stop::Time => f.write_str("operation exceeded time limit"),
+            Stop::Busy { evaluations_max } => write!(
+                f,
+                "the server already evaluates {evaluations_max} requests that take long; try again later"
+            ),
             Stop::Interrupted => f.write_str("operation was interrupted"),
             Stop::Shutdown => f.write_str("operation was interrupted: the server is stopping"),
         }
@@ -91,8 +100,6 @@ pub struct Budget {
     held: AtomicUsize,
     kept: AtomicUsize,
     bytes_max: usize,
-    /// Bytes that were drawn from the account; without one, all there are.
-    drawn: AtomicUsize,
     share: Option<Share>,
     probe: Mutex<Option<Arc<Probe>>>,
 }
@@ -125,7 +132,6 @@ impl Budget {
             held: AtomicUsize::new(0),
             kept: AtomicUsize::new(0),
             bytes_max,
-            drawn: AtomicUsize::new(usize::MAX),
             share: None,
             probe: Mutex::new(None),
         }
@@ -135,7 +141,6 @@ impl Budget {
     #[must_use]
     pub fn drawing_from(mut self, account: &Arc<Account>) -> Budget {
         self.share = Some(account.share());
-        self.drawn = AtomicUsize::new(0);
         self
     }
 
@@ -155,8 +160,7 @@ impl Budget {
     /// Gives back what was drawn and is no longer counted, as before a pause.
     pub fn give_back(&self) {
         if let Some(share) = &self.share {
-            let drawn = share.give_back(self.bytes());
-            self.drawn.store(drawn, Ordering::Relaxed);
+            share.give_back(self.bytes());
         }
     }
 
@@ -229,8 +233,11 @@ impl Budget {
         if let Some(stop) = self.stopped() {
             return Err(stop);
         }
-        let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
-        let probe = probe.clone();
+        // The lock is not held while the probe runs, which may take a while.
+        let probe = {
+            let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
+            probe.clone()
+        };
         match probe.and_then(|probe| probe()) {
             Some(stop) => Err(stop),
             None => Ok(()),
@@ -267,30 +274,19 @@ impl Budget {
         if total > bytes_max {
             return Err(Stop::Memory { bytes_max });
         }
-        if total > self.drawn.load(Ordering::Relaxed) {
-            return self.draw(total);
+        match &self.share {
+            Some(share) if total > share.drawn() => share.draw(total),
+            Some(_) | None => Ok(()),
         }
-        Ok(())
-    }
-
-    #[cold]
-    fn draw(&self, total: usize) -> Result<(), Stop> {
-        if let Some(share) = &self.share {
-            let drawn = share.draw(total)?;
-            self.drawn.store(drawn, Ordering::Relaxed);
-        }
-        Ok(())
     }
 
     /// Draws for what is counted already.
     #[inline]
     fn catch_up(&self) {
-        let total = self.bytes();
-        if total > self.drawn.load(Ordering::Relaxed)
-            && let Some(share) = &self.share
+        if let Some(share) = &self.share
+            && self.bytes() > share.drawn()
         {
-            let drawn = share.draw_at_once(total);
-            self.drawn.store(drawn, Ordering::Relaxed);
+            share.draw_at_once(self.bytes());
         }
     }
 
@@ -398,9 +394,8 @@ impl Held {
         let bytes = bytes.min(self.bytes());
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.budget.held.fetch_sub(bytes, Ordering::Relaxed);
-        let drawn = self.budget.drawn.load(Ordering::Relaxed);
-        if self.budget.share.is_some()
-            && drawn.saturating_sub(self.budget.bytes()) > 2 * PORTION_BYTES_MAX
+        if let Some(share) = &self.budget.share
+            && share.drawn().saturating_sub(self.budget.bytes()) > 2 * PORTION_BYTES_MAX
         {
             self.budget.give_back();
         }
