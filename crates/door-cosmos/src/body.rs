@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use lapsedb_service::Clock;
 use lapsedb_service::remote::Pace;
-use lapsedb_value::budget::Held;
+use lapsedb_service::{Clock, Counting};
+use lapsedb_value::budget::Stop;
 use tokio::time::timeout_at;
 
 /// Bytes of a refused body that are still read, so that the client hears the answer.
@@ -36,7 +36,7 @@ impl Unread {
 /// The body. What is longer than allowed is refused without being kept, but read to its end: a client that is still
 /// sending when the connection closes sees a broken pipe, not the answer.
 ///
-/// What comes is counted by `held`, if it is to be counted.
+/// What comes is counted, if it is to be counted; where memory is short it is given up, whether or not more comes.
 ///
 /// # Errors
 /// When it is too long or too slow, there is no memory for it, or the connection breaks.
@@ -44,7 +44,7 @@ pub async fn read_body(
     body: &mut Incoming,
     bytes_max: usize,
     pace: Pace,
-    held: Option<&Held>,
+    counting: Option<&Counting>,
 ) -> Result<Bytes, Unread> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -60,7 +60,14 @@ pub async fn read_body(
     let mut length = 0;
     loop {
         let deadline = pace.deadline(began, length);
-        let frame = match timeout_at(deadline.into(), body.frame()).await {
+        let frame = tokio::select! {
+            frame = timeout_at(deadline.into(), body.frame()) => frame,
+            stop = stopped(counting) => {
+                drop((first, whole));
+                return no_memory(body, counting, stop).await;
+            }
+        };
+        let frame = match frame {
             Err(_) => return Err(Unread::TooSlow),
             Ok(None) => break,
             Ok(Some(Err(error))) => return Err(Unread::Broken(error.to_string())),
@@ -74,9 +81,9 @@ pub async fn read_body(
             drain(body).await;
             return Err(Unread::TooLong);
         }
-        if let Some(Err(stop)) = held.map(|held| held.add(data.len())) {
-            drain(body).await;
-            return Err(Unread::NoMemory(stop.to_string()));
+        if let Some(Err(stop)) = counting.map(|counting| counting.set(length)) {
+            drop((first, whole, data));
+            return no_memory(body, counting, stop).await;
         }
         if first.is_empty() {
             first = data;
@@ -94,6 +101,27 @@ pub async fn read_body(
     } else {
         whole.freeze()
     })
+}
+
+/// Resolves when what has come is to be given up.
+async fn stopped(counting: Option<&Counting>) -> Stop {
+    match counting {
+        Some(counting) => counting.stopped().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Refuses a body for which there is no memory. Nothing of it is held any more while the rest of it comes.
+async fn no_memory(
+    body: &mut Incoming,
+    counting: Option<&Counting>,
+    stop: Stop,
+) -> Result<Bytes, Unread> {
+    if let Some(counting) = counting {
+        counting.clear();
+    }
+    drain(body).await;
+    Err(Unread::NoMemory(stop.to_string()))
 }
 
 /// Reads what is left of a refused body and forgets it, as far as is reasonable.

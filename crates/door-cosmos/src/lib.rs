@@ -27,9 +27,11 @@ use hyper::body::{Body, Incoming};
 use lapsedb_service::documents::Gone;
 use lapsedb_service::limits::BODY_BYTES_MAX;
 use lapsedb_service::remote::Pace;
-use lapsedb_service::{Clock, Ctx, Error, Kind, Result, Service, Who, caught, in_turns, token};
+use lapsedb_service::{
+    COUNTED_BYTES_MIN, Clock, Counting, Ctx, Error, Kind, Result, Service, Who, caught, in_turns,
+    token,
+};
 use lapsedb_value::account::OnStop;
-use lapsedb_value::budget::Held;
 
 pub use answer::Answer;
 use auth::{Caller, KeyRole, Keys, Signed};
@@ -41,9 +43,6 @@ use crate::call::Call;
 
 /// Bytes of a request's head that are looked at as its path; longer ones are refused.
 const PATH_BYTES_MAX: usize = 16 * 1024;
-
-/// Shorter bodies are not counted in the memory of all requests, in bytes: every connection may have one.
-const COUNTED_BYTES_MIN: usize = 64 * 1024;
 
 /// Whom a request comes from, as far as its connection tells.
 #[derive(Clone)]
@@ -227,16 +226,22 @@ impl Door {
         }
         let counted = body.size_hint().exact();
         let counted = counted.is_none_or(|bytes| bytes >= COUNTED_BYTES_MIN as u64);
-        let held = counted.then(|| Held::new(&Arc::new(self.service.budget())));
+        let counting = counted.then(|| Counting::new(&self.service));
         let call = Call {
             method: &parts.method,
             segments: segments(parts.uri.path())?,
             headers: &parts.headers,
-            body: read_body(&mut body, BODY_BYTES_MAX, self.pace, held.as_ref())
+            body: read_body(&mut body, BODY_BYTES_MAX, self.pace, counting.as_ref())
                 .await
                 .map_err(unread)?,
             scheme: client.scheme,
-            ctx: Ctx::new(Arc::clone(&self.service), who).while_connected(client.gone.clone()),
+            ctx: Ctx::new(Arc::clone(&self.service), who)
+                .while_connected(client.gone.clone())
+                .received_within(
+                    counting
+                        .as_ref()
+                        .map(|counting| Arc::clone(counting.budget())),
+                ),
         };
         call.check_consistency()?;
         routes::run(&call).await

@@ -9,12 +9,11 @@ use bytes::BytesMut;
 use lapsedb_service::documents::{Fault, Gone};
 use lapsedb_service::operations::Line;
 use lapsedb_service::remote::Pace;
-use lapsedb_service::{Clock, caught};
+use lapsedb_service::{Clock, Counting, caught};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::auth::{Login, Session};
 use crate::call::{self, Answered};
-use crate::counting::Counting;
 use crate::door::{Counted, Door};
 use crate::noted::Noted;
 use crate::transfer::{End, Limits, Received, receive, send};
@@ -265,6 +264,10 @@ impl Door {
         let stalled = self.patience.stalled;
         send(stream, &bytes, stalled, &connection.counting).await?;
         connection.counting.clear();
+        if connection.counting.budget().stopped().is_some() {
+            // Too late: all is sent, and nothing is held any more.
+            connection.counting = Counting::new(&self.service);
+        }
         // The next answer answers this one.
         Ok(again.map(|msg| {
             Box::new(Incoming {

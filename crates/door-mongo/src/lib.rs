@@ -8,7 +8,6 @@ mod call_tests;
 mod codes;
 mod commands;
 mod connection;
-mod counting;
 mod door;
 mod error;
 mod fail_points;

@@ -61,7 +61,7 @@ impl Bench {
             closing: false,
             line: operations.open(1, peer.client.to_string()),
             gone: None,
-            counting: crate::counting::Counting::new(&self.door.service),
+            counting: lapsedb_service::Counting::new(&self.door.service),
         }
     }
 

@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, BytesMut};
 use lapsedb_service::remote::Pace;
-use lapsedb_service::{Clock, out_of_the_way};
+use lapsedb_service::{COUNTED_BYTES_MIN, Clock, Counting, out_of_the_way};
 use lapsedb_value::budget::Stop;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{timeout, timeout_at};
 
 use crate::codes;
-use crate::counting::{COUNTED_BYTES_MIN, Counting, message_bytes};
 use crate::wire::{self, HEADER_BYTES, Header, Incoming, Refusal};
 
 /// Room that is made for what comes: most messages fit, and come with one read.
@@ -109,7 +108,8 @@ pub(crate) async fn receive(
             let whole = HEADER_BYTES + header.payload_bytes;
             let filled = fill_counted(stream, inbox, (whole, pace), counting).await?;
             if let Err(stop) = filled {
-                return refused(stream, inbox, (&header, pace), stop).await;
+                counting.clear();
+                return refused(stream, inbox, (&header, limits.pace), stop).await;
             }
             header
         }
@@ -130,7 +130,7 @@ pub(crate) async fn receive(
         // One large message must not cost its memory for as long as the connection lives.
         *inbox = BytesMut::new();
     }
-    let counted = read.and_then(|incoming| match counting.set(message_bytes(&incoming)) {
+    let counted = read.and_then(|incoming| match counting.set(incoming.tree_bytes()) {
         Ok(()) => Ok(incoming),
         Err(stop) => Err(wire::Malformed {
             text: stop.to_string(),
@@ -151,7 +151,7 @@ pub(crate) async fn receive(
 async fn refused(
     stream: &mut (impl AsyncRead + Unpin),
     inbox: &mut BytesMut,
-    (header, pace): (&Header, Option<(Pace, Instant)>),
+    (header, pace): (&Header, Pace),
     stop: Stop,
 ) -> Result<Received, End> {
     let payload = inbox.get(HEADER_BYTES..).unwrap_or_default();
@@ -159,6 +159,8 @@ async fn refused(
     let mut left = HEADER_BYTES + header.payload_bytes - inbox.len();
     *inbox = BytesMut::new();
     while left > 0 {
+        // What has been read is forgotten, so each part has a time of its own.
+        let pace = Some((pace, Clock::monotonic()));
         fill(stream, inbox, left.min(INBOX_BYTES_KEPT), pace).await?;
         let skipped = inbox.len().min(left);
         inbox.advance(skipped);

@@ -28,7 +28,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use config::{Command, Config};
+use lapsedb_service::EVALUATIONS_MAX;
 
+/// Threads besides those of long evaluations, which must not take the last one: the ones that serve connections, and those that wait
+/// for the disk.
+const OTHER_THREADS_MAX: usize = 512;
 /// Something failed that is neither of the following.
 const EXIT_FAILED: u8 = 1;
 /// An unknown flag or a value that is not allowed.
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
     telemetry::start(&config);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(EVALUATIONS_MAX + OTHER_THREADS_MAX)
         .build()
     {
         Ok(runtime) => runtime,

@@ -273,3 +273,47 @@ fn a_document_for_which_there_is_no_memory_is_refused_before_it_is_read() {
     is_served(&server);
     is_small(&mut server, before);
 }
+
+#[test]
+fn updates_of_large_documents_are_committed_in_parts() {
+    let mib = (MEMORY / MIB).to_string();
+    let options = Options::new(Engine::Disk).flag("--mongo-port").flag("0");
+    let mut server = Server::start(&options.flag("--request-memory-max-mib").flag(&mib));
+    let mut client = mongo(&server);
+    let all: Vec<String> = (0..60).map(|id| format!(r#"{{"_id":{id}}}"#)).collect();
+    let insert = format!(r#"{{"insert":"c","documents":[{}]}}"#, all.join(","));
+    assert_eq!(client.command("d", &insert).unwrap()["n"], json!(60));
+    let before = server.peak_memory_bytes().expect("a figure of the kernel");
+    // 480 MB: more than one commit of the engine takes, and far more than all requests may hold.
+    let large = "y".repeat(8_000_000);
+    let update = format!(
+        r#"{{"update":"c","updates":[{{"q":{{}},"u":{{"$set":{{"x":"{large}"}}}},"multi":true}}]}}"#
+    );
+    let reply = client.command("d", &update).unwrap();
+    assert_eq!(reply["nModified"], json!(60), "{reply}");
+    let delete = r#"{"delete":"c","deletes":[{"q":{},"limit":0}]}"#;
+    assert_eq!(client.command("d", delete).unwrap()["n"], json!(60));
+    is_small(&mut server, before);
+}
+
+#[test]
+fn bodies_that_do_not_end_give_way() {
+    let server = start(10);
+    let nosql = server.client();
+    let body = nosql.request("POST", "/dbs").body(vec![b' '; 2_000_000]);
+    let bytes = body.to_bytes("127.0.0.1");
+    let (begun, _) = bytes.split_at(bytes.len() - 100_000);
+    let mut streams = Vec::new();
+    // As many as there is memory for, and more.
+    while stopped(&server) < 20 {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        // One that is refused may be closed in the middle.
+        let _ = stream.write_all(begun);
+        streams.push(stream);
+    }
+    let pad = "x".repeat(200_000);
+    let insert = format!(r#"{{"insert":"d","documents":[{{"pad":"{pad}"}}]}}"#);
+    let reply = mongo(&server).command("d", &insert).unwrap();
+    assert_eq!(reply["n"], json!(1), "{reply}");
+    is_served(&server);
+}

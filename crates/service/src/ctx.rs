@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lapsedb_store::rid::Rid;
 use lapsedb_store::{Collection, CollectionId, Database, View};
+use lapsedb_value::Budget;
 
 use crate::access::Who;
 use crate::documents::Gone;
@@ -25,6 +26,8 @@ pub struct Ctx {
     pub read_only_key: bool,
     /// Says whether the client has gone, so that nobody waits for the answer.
     pub(crate) gone: Option<Gone>,
+    /// What counts its body, if that is counted.
+    pub(crate) received: Option<Arc<Budget>>,
     service: Arc<Service>,
 }
 
@@ -48,6 +51,7 @@ impl Ctx {
             rights: None,
             read_only_key: false,
             gone: None,
+            received: None,
             service,
         }
     }
@@ -63,6 +67,13 @@ impl Ctx {
     #[must_use]
     pub fn while_connected(mut self, gone: Option<Gone>) -> Ctx {
         self.gone = gone;
+        self
+    }
+
+    /// The same request, to be ended when what counts its body is stopped.
+    #[must_use]
+    pub fn received_within(mut self, received: Option<Arc<Budget>>) -> Ctx {
+        self.received = received;
         self
     }
 

@@ -163,6 +163,10 @@ impl From<StoreError> for Error {
                 Kind::Unavailable,
                 format!("The storage engine failed: {text}"),
             ),
+            StoreError::TooLarge(text) => Error::new(
+                Kind::TooLarge,
+                format!("The write is too large: {text}. Write less at once."),
+            ),
             StoreError::NoSpace(text) => Error::new(
                 Kind::NoSpace,
                 format!("The disk of the server is full; reads and deletes go on: {text}"),

@@ -11,7 +11,8 @@ use lapsedb_value::budget::Stop;
 use lapsedb_value::{Account, Budget};
 
 use crate::counts::Counts;
-use crate::documents::{Gone, State, partial_filters};
+use crate::ctx::Ctx;
+use crate::documents::{State, partial_filters};
 use crate::error::{Error, Kind, Result};
 use crate::maintain::Maintenance;
 use crate::throughput::Throughputs;
@@ -96,7 +97,7 @@ impl Service {
         })
         .await?;
         store.set_filters(partial_filters());
-        let memory = Arc::new(Account::new(config.request_memory_max));
+        let memory = Arc::new(Account::new(config.request_memory_max, Clock::monotonic));
         let service = Arc::new(Service {
             store,
             memory,
@@ -149,7 +150,7 @@ impl Service {
     }
 
     /// What a page of a query may use that begins now: so many bytes, and a time, but no more than any request may take.
-    pub(crate) fn query_budget(&self, time_max: Duration, gone: Option<Gone>) -> Arc<Budget> {
+    pub(crate) fn query_budget(&self, time_max: Duration, ctx: &Ctx) -> Arc<Budget> {
         let budget = self.budget();
         let time_max = self
             .config
@@ -157,18 +158,29 @@ impl Service {
             .map_or(time_max, |limit| limit.min(time_max));
         let end = Clock::monotonic() + time_max;
         let stopping = self.stopping();
+        let (gone, received) = (ctx.gone.clone(), ctx.received.clone());
         let budget = Arc::new(budget);
         budget.set_probe(Arc::new(move || {
-            give_way();
+            if let Err(stop) = give_way() {
+                return Some(stop);
+            }
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
             }
             if gone.as_ref().is_some_and(|gone| gone()) {
                 return Some(Stop::Interrupted);
             }
+            if let Some(stop) = received.as_ref().and_then(|received| received.stopped()) {
+                return Some(stop);
+            }
             (Clock::monotonic() >= end).then_some(Stop::Time)
         }));
         budget
+    }
+
+    /// Whether the server stops now.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
     }
 
     /// Whether the server stops.

@@ -2,20 +2,26 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::task::Poll;
 
 use super::*;
 
 const THREADS: usize = 2;
-const LONG_REQUESTS: usize = 64;
+/// More than a runtime has threads.
+const LONG_REQUESTS: usize = 600;
+
+/// Evaluations of all tests are counted together, so that only one test may have some.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// What long requests share with the test.
 #[derive(Default)]
 struct Shared {
     ended: AtomicBool,
     begun: AtomicUsize,
-    running: AtomicUsize,
-    running_max: AtomicUsize,
+    refused: AtomicUsize,
+    with_slot_max: AtomicUsize,
+    with_slot: AtomicUsize,
 }
 
 impl Shared {
@@ -23,17 +29,27 @@ impl Shared {
     fn evaluate(&self) {
         self.begun.fetch_add(1, Ordering::Relaxed);
         while !self.ended.load(Ordering::Relaxed) {
-            let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
-            self.running_max.fetch_max(running, Ordering::Relaxed);
-            std::hint::spin_loop();
-            self.running.fetch_sub(1, Ordering::Relaxed);
-            give_way();
+            if has_slot() {
+                let running = self.with_slot.fetch_add(1, Ordering::Relaxed) + 1;
+                self.with_slot_max.fetch_max(running, Ordering::Relaxed);
+                std::hint::spin_loop();
+                self.with_slot.fetch_sub(1, Ordering::Relaxed);
+            }
+            if give_way().is_err() {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
         }
     }
 }
 
+fn has_slot() -> bool {
+    TURN.with_borrow(|turn| turn.as_ref().is_some_and(|turn| turn.slot.is_some()))
+}
+
 #[test]
 fn evaluations_that_do_not_wait_leave_others_their_turn() {
+    let _alone = ALONE.lock();
     lapsedb_testkit::run_on_threads(THREADS, async {
         let shared = Arc::new(Shared::default());
         let long: Vec<_> = (0..LONG_REQUESTS)
@@ -49,41 +65,60 @@ fn evaluations_that_do_not_wait_leave_others_their_turn() {
         for _ in 0..100 {
             tokio::spawn(in_turns(async {})).await.unwrap();
         }
+        while shared.refused.load(Ordering::Relaxed) < LONG_REQUESTS - EVALUATIONS_MAX {
+            tokio::task::yield_now().await;
+        }
         shared.ended.store(true, Ordering::Relaxed);
         for request in long {
             request.await.unwrap();
         }
+        let refused = shared.refused.load(Ordering::Relaxed);
+        assert_eq!(refused, LONG_REQUESTS - EVALUATIONS_MAX);
         let slots = available_parallelism().map_or(1, usize::from);
-        let running_max = shared.running_max.load(Ordering::Relaxed);
-        // Those with a slot, and those at the beginning of their first turn.
-        assert!(running_max <= slots + THREADS, "{running_max} at once");
+        let with_slot_max = shared.with_slot_max.load(Ordering::Relaxed);
+        assert!(with_slot_max <= slots, "{with_slot_max} at once");
     });
 }
 
 #[test]
 fn loops_that_pass_on_leave_others_their_turn() {
     lapsedb_testkit::run(async {
-        let shared = Arc::new(Shared::default());
-        let ended = Arc::clone(&shared);
+        let ended = AtomicBool::new(false);
         let long = in_turns(async {
-            while !ended.ended.load(Ordering::Relaxed) {
-                pass_on().await;
+            while !ended.load(Ordering::Relaxed) {
+                pass_on(|| false).await;
             }
         });
-        let short = in_turns(async { shared.ended.store(true, Ordering::Relaxed) });
+        let short = in_turns(async { ended.store(true, Ordering::Relaxed) });
         // The first is polled first, on one thread.
         tokio::join!(long, short);
     });
 }
 
 #[test]
+fn who_has_to_stop_waits_for_no_slot() {
+    let _alone = ALONE.lock();
+    lapsedb_testkit::run(async {
+        let all = SLOTS.acquire_many(available_parallelism().map_or(1, usize::from) as u32);
+        let _all = all.await.unwrap();
+        in_turns(async {
+            // Until it is a long one, which would need a slot.
+            let looked = std::cell::Cell::new(false);
+            while !looked.get() {
+                pass_on(|| !looked.replace(true)).await;
+            }
+        })
+        .await;
+    });
+}
+
+#[test]
 fn a_panic_ends_the_turn() {
+    let _alone = ALONE.lock();
     lapsedb_testkit::run_on_threads(THREADS, async {
         let request = async {
-            let has_slot =
-                |turn: &Option<Turn>| turn.as_ref().is_some_and(|turn| turn.slot.is_some());
-            while !TURN.with_borrow(has_slot) {
-                give_way();
+            while !has_slot() {
+                give_way().unwrap();
             }
             panic!("on purpose");
         };
@@ -94,5 +129,6 @@ fn a_panic_ends_the_turn() {
             Poll::Ready(TURN.with_borrow(Option::is_none))
         }));
         assert!(task.await.unwrap(), "neither the turn nor its slot is left");
+        assert_eq!(EVALUATIONS.load(Ordering::Relaxed), 0);
     });
 }

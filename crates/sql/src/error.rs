@@ -170,7 +170,9 @@ impl From<Stop> for SqlError {
     fn from(stop: Stop) -> SqlError {
         match stop {
             Stop::Memory { .. } => SqlError::memory(),
-            Stop::Account { .. } => SqlError::new(NO_MEMORY, stop.to_string(), Span::default()),
+            Stop::Account { .. } | Stop::Busy { .. } => {
+                SqlError::new(NO_MEMORY, stop.to_string(), Span::default())
+            }
             Stop::Steps { .. } => SqlError::work(),
             Stop::Time => SqlError::new(INTERRUPTED, stop.to_string(), Span::default()),
             Stop::Interrupted | Stop::Shutdown => {

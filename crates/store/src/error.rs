@@ -18,6 +18,9 @@ pub enum StoreError {
     /// The disk has no room for more; reading and removing go on.
     #[error("the disk is full: {0}")]
     NoSpace(String),
+    /// One write is larger than the engine takes.
+    #[error("{0}")]
+    TooLarge(String),
     /// The outcome of a commit is not known.
     #[error("it is not known whether a commit was made: {0}")]
     Unknown(String),
@@ -31,6 +34,7 @@ impl From<EngineError> for StoreError {
         match error {
             EngineError::Corrupt(text) => StoreError::Corrupt(text),
             EngineError::NoSpace(text) => StoreError::NoSpace(text),
+            EngineError::TooLarge(text) => StoreError::TooLarge(text),
             other => StoreError::Engine(other.to_string()),
         }
     }

@@ -8,8 +8,9 @@ mod op_query;
 
 use std::fmt;
 
+use lapsedb_service::documents::RawDocument;
 use lapsedb_value::bson::{self, BsonError, BsonErrorKind, DEPTH_MAX};
-use lapsedb_value::budget::Stop;
+use lapsedb_value::budget::{Stop, object_bytes};
 
 use crate::codes;
 
@@ -143,6 +144,24 @@ pub fn wants_answer(header: &Header, payload: &[u8]) -> bool {
 }
 
 impl Incoming {
+    /// Bytes that it takes now that it has been read.
+    #[must_use]
+    pub fn tree_bytes(&self) -> usize {
+        if self.bytes < ADMITTED_BYTES_MIN && self.compressor.is_none() {
+            return self.bytes;
+        }
+        match &self.message {
+            Message::Msg(msg) => {
+                let beside = msg.sequences.iter().map(|(_, sequence)| match sequence {
+                    Sequence::Read(documents) => documents.iter().map(object_bytes).sum::<usize>(),
+                    Sequence::Raw(documents) => documents.iter().map(RawDocument::raw_bytes).sum(),
+                });
+                object_bytes(&msg.body) + beside.sum::<usize>()
+            }
+            Message::Query(query) => object_bytes(&query.body),
+        }
+    }
+
     /// Whether its client waits for an answer.
     #[must_use]
     pub const fn wants_answer(&self) -> bool {

@@ -226,9 +226,11 @@ impl Cursors {
 
     fn sweep_at(&self, now: Instant) {
         let idle = Duration::from_secs(IDLE_SECONDS_MAX);
-        self.slots
-            .lock()
-            .retain(|_, slot| slot.no_timeout || now.saturating_duration_since(slot.used) < idle);
+        self.slots.lock().retain(|_, slot| {
+            // One that was stopped is kept only to say why.
+            let stays = slot.no_timeout && slot.cursor.is_ok();
+            stays || now.saturating_duration_since(slot.used) < idle
+        });
     }
 
     /// The cursor of a number, if it is there and has not been idle too long.

@@ -136,6 +136,10 @@ async fn stretch(
     while !walk.ended() && deleted < CHUNK_DOCUMENTS as u64 {
         work.in_time().await?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
+            if writing.is_full() {
+                walk.back_to(&row);
+                return Ok((deleted, None));
+            }
             let document = row.document()?;
             let matches = match filter.matches(&document) {
                 Ok(matches) => matches,

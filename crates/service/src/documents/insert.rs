@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lapsedb_store::Collection;
 use lapsedb_value::Object;
-use lapsedb_value::budget::Held;
+use lapsedb_value::budget::{Held, object_bytes};
 
 use crate::documents::WRITES_MAX;
 use crate::documents::fault::{Fault, Result, code};
@@ -44,21 +44,25 @@ pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> R
     let now = work.ctx.service().clock().now();
     let held = Held::new(work.received());
     let mut chunk = Vec::with_capacity(insert.documents.len().min(CHUNK_DOCUMENTS));
+    let mut chunk_bytes = 0_usize;
     for (index, document) in insert.documents.into_iter().enumerate() {
-        let bytes = match &document {
-            Incoming::Read(_) => 0,
-            Incoming::Raw(raw) => raw.tree_bytes(),
+        // What has been read already is counted by who has read it.
+        let (bytes, bytes_held) = match &document {
+            Incoming::Read(object) => (object_bytes(object), 0),
+            Incoming::Raw(raw) => (raw.tree_bytes(), raw.tree_bytes()),
         };
-        if chunk.len() >= CHUNK_DOCUMENTS || held.bytes().saturating_add(bytes) > CHUNK_BYTES {
+        chunk_bytes = chunk_bytes.saturating_add(bytes);
+        if chunk.len() >= CHUNK_DOCUMENTS || chunk_bytes > CHUNK_BYTES {
             let full = std::mem::take(&mut chunk);
             write_chunk(work, namespace, full, insert.ordered, &mut wrote).await?;
             held.clear();
+            chunk_bytes = bytes;
             if insert.ordered && !wrote.faults.is_empty() {
                 break;
             }
         }
         let prepared = held
-            .add(bytes)
+            .add(bytes_held)
             .map_err(Fault::from)
             .and_then(|()| document.into_object())
             .and_then(|document| prepare(document, now, stamp));

@@ -86,7 +86,8 @@ pub(crate) async fn merge(
         .ending_with(work)
         .bypassing_validation(work.bypasses_validation());
     let now = work.ctx.service().clock().now();
-    for chunk in documents.chunks(CHUNK_DOCUMENTS) {
+    let mut rest = documents.as_slice();
+    while !rest.is_empty() {
         let mut tries = Tries::default();
         loop {
             work.in_time().await?;
@@ -97,8 +98,12 @@ pub(crate) async fn merge(
                 continue;
             };
             let mut writing = Writing::on(&look, &collection, &target).await?;
-            let mut done = Ok(());
-            for document in chunk {
+            let (mut done, mut count) = (Ok(()), 0);
+            for document in rest.iter().take(CHUNK_DOCUMENTS) {
+                if writing.is_full() {
+                    break;
+                }
+                count += 1;
                 let document = prepare::prepare(document.clone(), now, work.stamp())?;
                 done = one(&own, &look, (plan, language), &mut writing, document).await;
                 if done.is_err() {
@@ -112,6 +117,7 @@ pub(crate) async fn merge(
                     done?;
                     if writing.commit(&own, None, &[]).await? {
                         look.spend(&own.ctx, charge);
+                        rest = rest.get(count..).unwrap_or_default();
                         break;
                     }
                 }

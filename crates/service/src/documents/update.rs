@@ -200,6 +200,10 @@ async fn stretch(
     while !walk.ended() && done.modified < CHUNK_DOCUMENTS as u64 {
         work.in_time().await?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
+            if writing.is_full() {
+                walk.back_to(&row);
+                return Ok(done);
+            }
             let document = row.document()?;
             let found = match plan.filter.match_with_position(&document) {
                 Ok(Some(found)) => found,

@@ -175,7 +175,9 @@ impl Work {
         let received = self.received.clone();
         let stopping = self.ctx.service().stopping();
         budget.set_probe(Arc::new(move || {
-            give_way();
+            if let Err(stop) = give_way() {
+                return Some(stop);
+            }
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
             }
@@ -320,19 +322,25 @@ impl Work {
     /// # Errors
     /// When its time is up, or it was ended.
     pub async fn in_time(&self) -> Result<()> {
-        pass_on().await;
-        let runs_out = self.deadline.is_some() && self.runs_out;
-        let received = self.received.as_ref();
-        if let Some(stop) = received.and_then(|received| received.stopped()) {
-            return Err(stop.into());
-        }
-        if let Some(stop) = self.budget.stopped() {
-            return Err(stop.into());
-        }
-        match stopped(self.halt.as_deref(), self.latest_end(), runs_out) {
+        pass_on(|| self.stop().is_some()).await;
+        match self.stop() {
             Some(stop) => Err(stop.into()),
             None => Ok(()),
         }
+    }
+
+    /// Why it has to stop, if it has to.
+    fn stop(&self) -> Option<Stop> {
+        if self.ctx.service().is_stopping() {
+            return Some(Stop::Shutdown);
+        }
+        // Whether the client is still there is looked at by evaluations alone: a write goes on without it, as in MongoDB.
+        let received = self.received.as_ref();
+        let stop = received.and_then(|received| received.stopped());
+        stop.or_else(|| self.budget.stopped()).or_else(|| {
+            let runs_out = self.deadline.is_some() && self.runs_out;
+            stopped(self.halt.as_deref(), self.latest_end(), runs_out)
+        })
     }
 
     /// Ends a command: one that failed in a transaction ends the transaction too.

@@ -9,6 +9,7 @@ use lapsedb_record::{Clock, Dates};
 use lapsedb_store::{
     Collection, Duplicate, ItemKey, Refused, StoreError, Txn, Unindexable, View, Written,
 };
+use lapsedb_value::budget::{Held, object_bytes};
 use lapsedb_value::{Object, Value};
 
 use crate::changes::note::{self, Origin};
@@ -46,12 +47,18 @@ pub struct WriteFault {
     pub fault: Fault,
 }
 
+/// Bytes of documents that one commit has, unless a single one has more.
+const WRITING_BYTES: usize = 16 << 20;
+
 /// A transaction of the store with documents in it.
 pub(crate) struct Writing<'a> {
     txn: Txn<'a>,
     namespace: &'a Namespace,
     charge: f64,
     changes: Vec<Change>,
+    /// Bytes of documents that it has read or is to write, and what counts them.
+    bytes: usize,
+    held: Option<Held>,
     rules: Option<Rules>,
     /// The statement it is for; none at the commit of a transaction.
     work: Option<&'a Work>,
@@ -71,6 +78,8 @@ impl<'a> Writing<'a> {
             namespace,
             charge: 0.0,
             changes: Vec::new(),
+            bytes: 0,
+            held: None,
             rules: None,
             work: None,
             overlay: None,
@@ -92,6 +101,7 @@ impl<'a> Writing<'a> {
             look.work.budget(),
         )?;
         writing.work = Some(look.work);
+        writing.held = Some(Held::new(look.work.received()));
         writing.txn.wait_until(look.work.deadline());
         match &look.overlay {
             // Which documents have taken or given up unique values is known only once all is done again.
@@ -169,6 +179,20 @@ impl<'a> Writing<'a> {
         self.charge
     }
 
+    /// Whether it holds so much that it should be committed before more is added.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.bytes >= WRITING_BYTES
+    }
+
+    /// Counts bytes that it holds until it is committed.
+    fn hold(&mut self, bytes: usize) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match &self.held {
+            Some(held) => Ok(held.add(bytes)?),
+            None => Ok(()),
+        }
+    }
+
     /// The document at an address.
     pub(crate) async fn get(&mut self, id: &DocumentId) -> Result<Option<Object>> {
         self.catch_up(id).await?;
@@ -192,7 +216,8 @@ impl<'a> Writing<'a> {
             .write((id, &key), document, true, Described::Whole)
             .await?;
         self.charge += charge::insert(written.bytes, written.terms);
-        Ok(())
+        // The document itself is counted by who has read it.
+        self.hold(written.bytes)
     }
 
     /// Writes a document in place of the one that is there.
@@ -204,10 +229,11 @@ impl<'a> Writing<'a> {
     ) -> Result<()> {
         let key = id.key(self.txn.collection());
         let own = (id.clone(), &key);
+        self.hold(object_bytes(&document))?;
         let document = Arc::new(document);
         let written = self.write(own, document, false, described).await?;
         self.charge += charge::replace(written.bytes, written.terms);
-        Ok(())
+        self.hold(written.bytes)
     }
 
     /// Refuses a document that does not fulfil the collection's rules.
@@ -289,6 +315,7 @@ impl<'a> Writing<'a> {
         let note = note::write(self.txn.collection(), &Described::Whole, None);
         self.txn.delete_noted(&key, id.partition(), &note).await?;
         self.charge += charge::delete(bytes);
+        self.hold(bytes)?;
         self.changes.push(Change {
             id: id.clone(),
             document: None,

@@ -165,7 +165,7 @@ pub async fn query_within(
     let lens = scope.view.lens(&scope.collection);
     let expiry = |item: &Value| crate::ttl::expiry_of(&scope.collection, &lens, item);
     let late = || started.elapsed() >= time_max;
-    let budget = ctx.service().query_budget(time_max, ctx.gone.clone());
+    let budget = ctx.service().query_budget(time_max, ctx);
     let run = Run {
         scope: &scope,
         bound: &bound,

@@ -59,7 +59,7 @@ impl Run<'_> {
                 let next = streaming.at(place, u32::MAX);
                 return Ok(streaming.page.ended_at(next));
             }
-            pass_on().await;
+            pass_on(|| (self.late)()).await;
         }
         Ok(streaming.page)
     }
@@ -101,7 +101,7 @@ impl Run<'_> {
             {
                 return Ok(sorting.ended(End::Pause));
             }
-            pass_on().await;
+            pass_on(|| (self.late)()).await;
         }
         // What the last ones tie with may lie outside of what is asked for, and never come.
         Ok(match sorting.settle()? {

@@ -45,7 +45,7 @@ impl Run<'_> {
             if flow == Flow::Done {
                 break;
             }
-            pass_on().await;
+            pass_on(|| (self.late)()).await;
         }
         let mut last = None;
         for row in executor.finish_keyed()? {
