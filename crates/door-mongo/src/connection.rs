@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use lapsedb_service::documents::{Fault, Gone};
 use lapsedb_service::operations::Line;
 use lapsedb_service::remote::Pace;
-use lapsedb_service::{Clock, Counting, caught};
+use lapsedb_service::{Clock, Counting, Service, caught};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::auth::{Login, Session};
@@ -101,6 +101,13 @@ impl Default for Patience {
 }
 
 impl Connection {
+    /// Counts its messages by a budget of which nothing was said yet.
+    fn count_anew_if_stopped(&mut self, service: &Service) {
+        if self.counting.budget().stopped().is_some() {
+            self.counting = Counting::new(service);
+        }
+    }
+
     fn limits(&self, door: &Door) -> Limits {
         if self.is_known(door) {
             Limits {
@@ -238,10 +245,8 @@ impl Door {
             connection.counting.clear();
             return Ok(None);
         }
-        if connection.counting.budget().stopped().is_some() {
-            // The command has ended by it; what follows is counted anew.
-            connection.counting = Counting::new(&self.service);
-        }
+        // A command that was stopped has ended by it; what follows is counted anew.
+        connection.count_anew_if_stopped(&self.service);
         let reply_id = self.reply_id();
         let again = again.filter(|_| more);
         let bytes = match form {
@@ -264,10 +269,8 @@ impl Door {
         let stalled = self.patience.stalled;
         send(stream, &bytes, stalled, &connection.counting).await?;
         connection.counting.clear();
-        if connection.counting.budget().stopped().is_some() {
-            // Too late: all is sent, and nothing is held any more.
-            connection.counting = Counting::new(&self.service);
-        }
+        // Or too late: all is sent, and nothing is held any more.
+        connection.count_anew_if_stopped(&self.service);
         // The next answer answers this one.
         Ok(again.map(|msg| {
             Box::new(Incoming {
