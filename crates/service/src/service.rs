@@ -160,10 +160,7 @@ impl Service {
         let stopping = self.stopping();
         let (gone, received) = (ctx.gone.clone(), ctx.received.clone());
         let budget = Arc::new(budget);
-        budget.set_probe(Arc::new(move || {
-            if let Err(stop) = give_way() {
-                return Some(stop);
-            }
+        let stop = move || {
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
             }
@@ -174,6 +171,10 @@ impl Service {
                 return Some(stop);
             }
             (Clock::monotonic() >= end).then_some(Stop::Time)
+        };
+        budget.set_probe(Arc::new(move || {
+            let busy = give_way(|| stop().is_some()).err();
+            busy.or_else(&stop)
         }));
         budget
     }

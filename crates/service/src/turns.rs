@@ -149,25 +149,32 @@ pub(crate) async fn pass_on(has_to_stop: impl Fn() -> bool) {
     if ran < Duration::from_millis(SHORT_MILLIS_MAX) {
         return;
     }
-    while !has_to_stop() {
-        let slot = timeout(Duration::from_millis(WAIT_MILLIS_MAX), SLOTS.acquire()).await;
-        if let Ok(Ok(slot)) = slot {
-            TURN.with_borrow_mut(|turn| {
-                if let Some(turn) = turn {
-                    turn.slot = Some((slot, Clock::monotonic()));
-                }
-            });
-            return;
-        }
+    if let Some(slot) = slot(has_to_stop).await {
+        TURN.with_borrow_mut(|turn| {
+            if let Some(turn) = turn {
+                turn.slot = Some((slot, Clock::monotonic()));
+            }
+        });
     }
 }
 
-/// The same in the middle of an evaluation, which cannot wait. Without a slot after a while it returns, so that the one who asks can look
-/// whether the request has to stop, and asks again soon.
+/// Waits for a slot, and looks now and then whether the request has to stop; nothing if it has to. It keeps its place in the queue.
+async fn slot(has_to_stop: impl Fn() -> bool) -> Option<SemaphorePermit<'static>> {
+    let look_again = Duration::from_millis(WAIT_MILLIS_MAX);
+    let mut slot = pin!(SLOTS.acquire());
+    while !has_to_stop() {
+        if let Ok(slot) = timeout(look_again, slot.as_mut()).await {
+            return slot.ok();
+        }
+    }
+    None
+}
+
+/// The same in the middle of an evaluation, which keeps its thread while it waits.
 ///
 /// # Errors
 /// When too many evaluations have threads of their own.
-pub(crate) fn give_way() -> Result<(), Stop> {
+pub(crate) fn give_way(has_to_stop: impl Fn() -> bool) -> Result<(), Stop> {
     let alone = Duration::from_millis(ALONE_MILLIS_MAX);
     let slot_max = Duration::from_millis(SLOT_MILLIS_MAX);
     let turn = TURN.with_borrow_mut(|turn| {
@@ -185,14 +192,21 @@ pub(crate) fn give_way() -> Result<(), Stop> {
     let Some(mut turn) = turn else {
         return Ok(());
     };
-    let done = with_other_threads().map_or(Ok(()), |runtime| turn.go_on_elsewhere(&runtime));
+    let done = match with_other_threads() {
+        Some(runtime) => turn.go_on_elsewhere(&runtime, has_to_stop),
+        None => Ok(()),
+    };
     TURN.set(Some(turn));
     done
 }
 
 impl Turn {
-    /// Has another thread serve what this one serves, and gets a slot, if there is one before long.
-    fn go_on_elsewhere(&mut self, runtime: &Handle) -> Result<(), Stop> {
+    /// Has another thread serve what this one serves, and waits for a slot, unless the request has to stop.
+    fn go_on_elsewhere(
+        &mut self,
+        runtime: &Handle,
+        has_to_stop: impl Fn() -> bool,
+    ) -> Result<(), Stop> {
         if self.handed_over.is_none() {
             let evaluation = Evaluation::begin().ok_or(Stop::Busy {
                 evaluations_max: EVALUATIONS_MAX,
@@ -205,13 +219,8 @@ impl Turn {
         }
         // Whoever waits goes first.
         drop(self.slot.take());
-        let wait = Duration::from_millis(WAIT_MILLIS_MAX);
-        let slot = tokio::task::block_in_place(|| {
-            runtime.block_on(async { timeout(wait, SLOTS.acquire()).await })
-        });
-        if let Ok(Ok(slot)) = slot {
-            self.slot = Some((slot, Clock::monotonic()));
-        }
+        let slot = tokio::task::block_in_place(|| runtime.block_on(slot(has_to_stop)));
+        self.slot = slot.map(|slot| (slot, Clock::monotonic()));
         Ok(())
     }
 }

@@ -35,7 +35,8 @@ impl Shared {
                 std::hint::spin_loop();
                 self.with_slot.fetch_sub(1, Ordering::Relaxed);
             }
-            if give_way().is_err() {
+            let ended = || self.ended.load(Ordering::Relaxed);
+            if give_way(ended).is_err() {
                 self.refused.fetch_add(1, Ordering::Relaxed);
                 return;
             }
@@ -118,7 +119,7 @@ fn a_panic_ends_the_turn() {
     lapsedb_testkit::run_on_threads(THREADS, async {
         let request = async {
             while !has_slot() {
-                give_way().unwrap();
+                give_way(|| false).unwrap();
             }
             panic!("on purpose");
         };

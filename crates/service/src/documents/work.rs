@@ -174,10 +174,7 @@ impl Work {
         let (halt, gone) = (self.halt.clone(), self.gone.clone());
         let received = self.received.clone();
         let stopping = self.ctx.service().stopping();
-        budget.set_probe(Arc::new(move || {
-            if let Err(stop) = give_way() {
-                return Some(stop);
-            }
+        let stop = move || {
             if stopping.load(Ordering::Relaxed) {
                 return Some(Stop::Shutdown);
             }
@@ -188,6 +185,10 @@ impl Work {
                 return Some(stop);
             }
             stopped(halt.as_deref(), end, runs_out)
+        };
+        budget.set_probe(Arc::new(move || {
+            let busy = give_way(|| stop().is_some()).err();
+            busy.or_else(&stop)
         }));
     }
 
