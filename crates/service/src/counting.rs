@@ -75,10 +75,9 @@ impl Counting {
 
     /// Counts nothing any more.
     pub fn clear(&self) {
-        if self.held.bytes() > 0 {
-            self.held.clear();
-            self.budget.give_back();
-        }
+        self.held.clear();
+        // Also what others have drawn for the message, and no longer need: who waits for its next message holds nothing.
+        self.budget.give_back();
     }
 
     /// Resolves when the connection has to let go of what it holds.

@@ -184,13 +184,21 @@ impl<'a> Writing<'a> {
         self.bytes >= WRITING_BYTES
     }
 
-    /// Counts bytes that it holds until it is committed.
-    fn hold(&mut self, bytes: usize) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        match &self.held {
-            Some(held) => Ok(held.add(bytes)?),
-            None => Ok(()),
+    /// Counts bytes that it is to hold until it is committed, or refuses them: before anything of them is in the transaction.
+    fn admit(&mut self, bytes: usize) -> Result<()> {
+        if let Some(held) = &self.held {
+            held.add(bytes)?;
         }
+        self.bytes = self.bytes.saturating_add(bytes);
+        Ok(())
+    }
+
+    /// Counts bytes that are in the transaction and so cannot be refused any more: who hears of a failure must not find them written.
+    fn hold(&mut self, bytes: usize) {
+        if let Some(held) = &self.held {
+            held.put(bytes);
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// The document at an address.
@@ -217,7 +225,8 @@ impl<'a> Writing<'a> {
             .await?;
         self.charge += charge::insert(written.bytes, written.terms);
         // The document itself is counted by who has read it.
-        self.hold(written.bytes)
+        self.hold(written.bytes);
+        Ok(())
     }
 
     /// Writes a document in place of the one that is there.
@@ -229,11 +238,12 @@ impl<'a> Writing<'a> {
     ) -> Result<()> {
         let key = id.key(self.txn.collection());
         let own = (id.clone(), &key);
-        self.hold(object_bytes(&document))?;
+        self.admit(object_bytes(&document))?;
         let document = Arc::new(document);
         let written = self.write(own, document, false, described).await?;
         self.charge += charge::replace(written.bytes, written.terms);
-        self.hold(written.bytes)
+        self.hold(written.bytes);
+        Ok(())
     }
 
     /// Refuses a document that does not fulfil the collection's rules.
@@ -315,7 +325,7 @@ impl<'a> Writing<'a> {
         let note = note::write(self.txn.collection(), &Described::Whole, None);
         self.txn.delete_noted(&key, id.partition(), &note).await?;
         self.charge += charge::delete(bytes);
-        self.hold(bytes)?;
+        self.hold(bytes);
         self.changes.push(Change {
             id: id.clone(),
             document: None,
