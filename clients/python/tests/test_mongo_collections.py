@@ -724,3 +724,14 @@ def test_throughput_is_asked_for_as_at_cosmos_and_is_the_other_doors(mongo, clie
     refused(lambda: db.command({"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 7}), 2)
     refused(lambda: db.command({"customAction": "Dance"}), 59)
     client.drop_database(db.name)
+
+
+def test_an_unordered_insert_names_each_document_that_was_throttled(client):
+    db = client[fresh("d")]
+    db.command({"customAction": "CreateCollection", "collection": "c", "offerThroughput": 400})
+    count = 6_000
+    reply = db.command({"insert": "c", "ordered": False, "documents": [{"_id": n} for n in range(count)]})
+    failed = [error["index"] for error in reply.get("writeErrors", [])]
+    assert reply["n"] + len(failed) == count
+    assert len(set(failed)) == len(failed)
+    assert failed, "nothing was throttled"

@@ -108,10 +108,12 @@ async fn write_chunk(
         let look = match Look::fresh(work, namespace).await {
             Ok(look) => look,
             Err(Fault::Other(error)) if matches!(error.kind, Kind::Throttled { .. }) => {
-                // What does not fit is named by its first statement; earlier chunks stay applied.
-                let index = chunk.first().map_or(0, |(index, _)| *index);
-                let fault = error.into();
-                wrote.faults.push(WriteFault { index, fault });
+                // What does not fit is named, each document if the others do not depend on it; earlier chunks stay applied.
+                let named = if ordered { 1 } else { chunk.len() };
+                for (index, _) in chunk.into_iter().take(named) {
+                    let fault = error.clone().into();
+                    wrote.faults.push(WriteFault { index, fault });
+                }
                 return Ok(());
             }
             Err(fault) if fault.code() == Some(code::COMMAND_NOT_SUPPORTED_ON_VIEW) => {
