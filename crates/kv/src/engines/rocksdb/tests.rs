@@ -50,7 +50,7 @@ fn damaged(result: Result<AnyEngine, OpenError>) -> bool {
     matches!(result, Err(OpenError::Failed(EngineError::Corrupt(_))))
 }
 
-/// The one write-ahead log with something in it.
+/// The newest write-ahead log with something in it. One of an earlier run may still be there: RocksDB deletes it in the background.
 fn log_file(path: &Path) -> std::path::PathBuf {
     let files = std::fs::read_dir(path.join("rocksdb"))
         .unwrap()
@@ -58,9 +58,8 @@ fn log_file(path: &Path) -> std::path::PathBuf {
     let is_log = |file: &std::path::PathBuf| {
         file.extension().is_some_and(|end| end == "log") && file.metadata().unwrap().len() > 0
     };
-    let logs: Vec<_> = files.filter(is_log).collect();
-    assert_eq!(logs.len(), 1);
-    logs[0].clone()
+    // Their names are numbers of one length.
+    files.filter(is_log).max().unwrap()
 }
 
 /// A copy of the folder as a crash would leave it, while the engine still runs.
