@@ -92,6 +92,27 @@ def test_hierarchical_key(db):
     assert (key["paths"], key["kind"], key["version"]) == (paths, "MultiHash", 2)
 
 
+def test_hierarchical_key_of_one_path(db):
+    """As the .NET SDK makes every key that is given as a list: it works like a plain one."""
+    container = db.create_container(fresh("c"), PartitionKey(path=["/pk"], kind="MultiHash"))
+    key = container.read()["partitionKey"]
+    assert (key["paths"], key["kind"], key["version"]) == (["/pk"], "MultiHash", 2)
+    for value in ("text", "", 7, -0.5, True, False, None):
+        container.create_item({"id": f"of-{value!r}", "pk": value})
+        assert container.read_item(f"of-{value!r}", [value])["pk"] == value
+        found = container.query_items("SELECT VALUE c.id FROM c", partition_key=[value])
+        assert list(found) == [f"of-{value!r}"]
+        feed_range = container.feed_range_from_partition_key([value])
+        assert any(container.is_feed_range_subset(each, feed_range) for each in container.read_feed_ranges())
+        found = container.query_items("SELECT VALUE c.id FROM c", feed_range=feed_range)
+        assert list(found) == [f"of-{value!r}"]
+    batch = [("upsert", ({"id": "a", "pk": "text"},)), ("read", ("of-'text'",))]
+    assert len(container.execute_item_batch(batch, ["text"])) == 2
+    assert len(list(container.read_all_items())) == 8
+    container.delete_all_items_by_partition_key(["text"])
+    assert len(list(container.read_all_items())) == 6
+
+
 def test_partition_key_cannot_change(db):
     container = make(db)
     with refused(400):
@@ -234,6 +255,7 @@ VECTORS = {"vectorEmbeddings": [{"path": "/v", "dataType": "float32", "distanceF
     {"full_text_policy": {"defaultLanguage": "en-US", "fullTextPaths": [{"path": "no slash"}]}},
     {"computed_properties": [{"name": "x", "query": "DELETE"}]},
     {"unique_key_policy": {"uniqueKeys": [{"paths": []}]}},
+    {"indexing_policy": INDEXING | {"spatialIndexes": [{"path": "/loc/*", "types": []}]}},
     {"indexing_policy": {"indexingMode": "sometimes"}},
 ], ids=lambda settings: next(iter(settings)))
 def test_settings_that_cannot_be_meant_are_400(db, settings):

@@ -24,6 +24,21 @@ fn refused(text: &str) -> DefinitionError {
 }
 
 impl PartitionKeyDef {
+    /// Reads the `partitionKey` of a container that is about to be made: its paths may hold only the characters that the
+    /// service takes outside quotes. What is stored already was judged when it was made, by the rules of its time.
+    pub fn of_new(value: &Value) -> Result<Self, DefinitionError> {
+        let def = Self::from_document(value)?;
+        let texts = value.get("paths").as_array().unwrap_or_default();
+        match texts
+            .iter()
+            .filter_map(Value::as_str)
+            .find(|text| bad_character(text).is_some())
+        {
+            Some(text) => Err(bad_path(text)),
+            None => Ok(def),
+        }
+    }
+
     /// Reads the `partitionKey` of a container's document.
     pub fn from_document(value: &Value) -> Result<Self, DefinitionError> {
         let object = value.as_object().ok_or_else(|| {
@@ -34,7 +49,8 @@ impl PartitionKeyDef {
         let texts = read_path_texts(object)?;
         let levels = match kind {
             Kind::Hash => 1..=1,
-            Kind::MultiHash => 2..=PARTITION_KEY_LEVELS_MAX,
+            // The .NET SDK says MultiHash for every key that is given as a list, one path or more.
+            Kind::MultiHash => 1..=PARTITION_KEY_LEVELS_MAX,
         };
         if !levels.contains(&texts.len()) {
             let fault = if texts.len() > *levels.end() {
@@ -118,12 +134,17 @@ fn read_path(text: &str) -> Result<Path, DefinitionError> {
             && !path.segments().contains(&Segment::Elements)
             && !text.ends_with("/?")
     };
-    Path::parse_pointer(text).ok().filter(plain).ok_or_else(|| {
-        DefinitionError(format!(
-            "The partition key component definition path '{text}' could not be accepted, failed near position '{}'. Partition key paths must contain only valid characters and not contain a trailing slash or wildcard character.",
-            position_of_fault(text)
-        ))
-    })
+    Path::parse_pointer(text)
+        .ok()
+        .filter(plain)
+        .ok_or_else(|| bad_path(text))
+}
+
+fn bad_path(text: &str) -> DefinitionError {
+    DefinitionError(format!(
+        "The partition key component definition path '{text}' could not be accepted, failed near position '{}'. Partition key paths must contain only valid characters and not contain a trailing slash or wildcard character.",
+        position_of_fault(text)
+    ))
 }
 
 /// About where a path goes wrong.
@@ -131,7 +152,24 @@ fn position_of_fault(text: &str) -> usize {
     if !text.starts_with('/') {
         return 0;
     }
+    bad_character(text).unwrap_or(text.len().saturating_sub(1))
+}
+
+/// Where the first character stands that a name must be quoted for.
+fn bad_character(text: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut escaped = false;
     text.char_indices()
-        .find(|(_, c)| !(c.is_alphanumeric() || matches!(c, '/' | '_' | ' ' | '$')))
-        .map_or(text.len().saturating_sub(1), |(at, _)| at)
+        .find(|(_, c)| {
+            let literal = std::mem::take(&mut escaped);
+            match (quote, c) {
+                (Some(_), '\\') if !literal => escaped = true,
+                (Some(open), c) if open == *c && !literal => quote = None,
+                (None, '"' | '\'') => quote = Some(*c),
+                (Some(_), _) => {}
+                (None, c) => return !(c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '$')),
+            }
+            false
+        })
+        .map(|(at, _)| at)
 }

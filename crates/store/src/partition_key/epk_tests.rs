@@ -230,3 +230,21 @@ fn ranges_are_full_empty_and_cut() {
     assert!(low.intersect(&high).is_empty());
     assert_eq!(low.intersect(&EpkRange::full()), low);
 }
+
+/// The SDKs hash each level of a hierarchy by itself, so one level alone has the hash of a plain key.
+#[test]
+fn one_level_of_a_hierarchy_is_placed_as_a_plain_key() {
+    let plain = def(1, Kind::Hash, Version::V2);
+    let one = def(1, Kind::MultiHash, Version::V2);
+    let all = vectors()
+        .into_iter()
+        .map(|(component, _, _)| component)
+        .chain([Component::Undefined, Component::Null, Component::Bool(true)]);
+    for component in all {
+        let key = PartitionKey::new([component]);
+        let epk = epk_bytes(&one, &key);
+        assert_eq!(epk, epk_bytes(&plain, &key), "{}", key.to_json());
+        assert_eq!(EpkRange::of_key(&one, &key), EpkRange::of_key(&plain, &key));
+        assert_eq!(epk_len(&one, &epk), epk_len(&plain, &epk));
+    }
+}

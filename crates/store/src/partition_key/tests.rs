@@ -310,6 +310,12 @@ fn definitions_of_containers_are_read() {
             1,
         ),
         (
+            r#"{"paths":["/a"],"kind":"MultiHash","version":2}"#,
+            Kind::MultiHash,
+            Version::V2,
+            1,
+        ),
+        (
             r#"{"paths":["/a","/b"],"kind":"MultiHash","version":2}"#,
             Kind::MultiHash,
             Version::V2,
@@ -351,7 +357,8 @@ fn definitions_of_containers_are_read() {
         r#"{"paths":["/a/?"]}"#,
         r#"{"paths":["/a/[]/b"]}"#,
         r#"{"paths":["/a","/b"]}"#,
-        r#"{"paths":["/a"],"kind":"MultiHash"}"#,
+        r#"{"paths":[],"kind":"MultiHash"}"#,
+        r#"{"paths":["/a"],"kind":"MultiHash","version":1}"#,
         r#"{"paths":["/a","/b","/c","/d"],"kind":"MultiHash"}"#,
         r#"{"paths":["/a","/a"],"kind":"MultiHash"}"#,
         r#"{"paths":["/a","/b"],"kind":"MultiHash","version":1}"#,
@@ -367,4 +374,41 @@ fn definitions_of_containers_are_read() {
         read(r#"{"paths":["pk"]}"#).unwrap_err().0,
         "The partition key component definition path 'pk' could not be accepted, failed near position '0'. Partition key paths must contain only valid characters and not contain a trailing slash or wildcard character."
     );
+}
+
+#[test]
+fn new_paths_hold_only_characters_that_need_no_quotes() {
+    let of_new = |path: &str| {
+        let mut object = Object::new();
+        object.push("paths", Value::Array(vec![Value::from(path)]));
+        PartitionKeyDef::of_new(&Value::Object(object))
+    };
+    for good in [
+        "/id",
+        "/__partitionKey",
+        "/a/b",
+        "/a-b",
+        "/$type",
+        "/größe",
+        "/\"a b\"",
+        "/\"a b\"/c",
+        "/\"a\\\" b\"/c",
+        "/'a\" b'/'c/ d'",
+    ] {
+        assert!(of_new(good).is_ok(), "{good}");
+    }
+    for (bad, near) in [
+        ("/id ds", 3),
+        ("/id\tds", 3),
+        ("/a.b", 2),
+        ("/a+b", 2),
+        ("/\"a b\"/c d", 8),
+        ("/@", 1),
+    ] {
+        let error = of_new(bad).unwrap_err().0;
+        let words = format!(
+            "path '{bad}' could not be accepted, failed near position '{near}'. Partition key paths must contain only valid characters"
+        );
+        assert!(error.contains(&words), "{error}");
+    }
 }
