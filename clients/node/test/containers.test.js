@@ -48,6 +48,7 @@ const SETTINGS = {
   "key of version 1": { partitionKey: { paths: ["/pk"], version: 1 } },
   "key of version 2": { partitionKey: { paths: ["/pk"], kind: "Hash", version: 2 } },
   "hierarchical key": { partitionKey: { paths: ["/a", "/b", "/c"], kind: "MultiHash", version: 2 } },
+  "hierarchical key of one path": { partitionKey: { paths: ["/pk"], kind: "MultiHash", version: 2 } },
   "unique keys": { uniqueKeyPolicy: { uniqueKeys: [{ paths: ["/email"] }, { paths: ["/first", "/last"] }] } },
   ttl: { defaultTtl: 3600 },
   "ttl without default": { defaultTtl: -1 },
@@ -59,6 +60,11 @@ const SETTINGS = {
   "full text": { fullTextPolicy: FULL_TEXT, indexingPolicy: { ...INDEXING, fullTextIndexes: [{ path: "/t" }] } },
   conflicts: { conflictResolutionPolicy: { mode: "LastWriterWins", conflictResolutionPath: "/stamp" } },
   "geometry": { geospatialConfig: { type: "Geometry" } },
+  "bounding box": {
+    geospatialConfig: { type: "Geometry" },
+    indexingPolicy: { spatialIndexes: [{ path: "/l/?", types: ["Point"], boundingBox: { xmin: 0, ymin: 0, xmax: 100, ymax: 100 } }] },
+  },
+  "language by number": { fullTextPolicy: { defaultLanguage: "1033", fullTextPaths: [{ path: "/t", language: "1033" }] } },
   "change feed": { changeFeedPolicy: { retentionDuration: 10 } },
   "analytical store": { analyticalStorageTtl: -1 },
 };

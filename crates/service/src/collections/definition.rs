@@ -9,7 +9,7 @@ use lapsedb_store::partition_key::PartitionKeyDef;
 use lapsedb_value::path::{Path, Segment};
 use lapsedb_value::{Object, Str, Value};
 
-use crate::collections::{computed, search};
+use crate::collections::{computed, search, spatial};
 use crate::names;
 
 /// Members of a collection's body that may not come twice.
@@ -69,7 +69,10 @@ impl Definition {
         let Some(key) = present(body, "partitionKey") else {
             return refused(names::missing(&["partitionKey"]).message);
         };
-        Definition::read(body, key, present(body, "uniqueKeyPolicy"))
+        PartitionKeyDef::of_new(key).map_err(|error| Invalid(error.0))?;
+        let definition = Definition::read(body, key, present(body, "uniqueKeyPolicy"))?;
+        spatial::check(&definition.document)?;
+        Ok(definition)
     }
 
     /// Reads the body of a request to replace a collection, given its present document.
@@ -114,6 +117,7 @@ impl Definition {
         }
         let definition = Definition::read(body, old_key, old_unique)?;
         search::check_replacement(&definition.document, current)?;
+        spatial::check_replacement(&definition.document, current)?;
         Ok(definition)
     }
 

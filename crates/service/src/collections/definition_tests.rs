@@ -383,3 +383,22 @@ fn a_replacement_keeps_what_cannot_be_changed() {
         assert!(replace(text).is_err(), "{text}");
     }
 }
+
+#[test]
+fn what_old_containers_have_may_stay_though_new_ones_may_not_have_it() {
+    let spatial = |policy: &str| format!(r#"{{"indexingPolicy":{{"spatialIndexes":[{policy}]}}}}"#);
+    let empty = spatial(r#"{"path":"/l/*","types":[]}"#);
+    assert!(parse(&empty).is_err());
+    let index = IndexPolicy::parse(body(&empty).get("indexingPolicy")).unwrap();
+    let mut old = parse("{}").unwrap().document;
+    old.insert("indexingPolicy", index.to_object());
+    old.insert("partitionKey", value(r#"{"paths":["/a b"],"kind":"Hash"}"#));
+    let replace = |more: &str| {
+        let mut new = body(more).into_object().unwrap();
+        new.remove("partitionKey");
+        Definition::parse_replacement(&Value::Object(new), &old)
+    };
+    assert!(replace(&empty).is_ok());
+    assert!(replace("{}").is_ok());
+    assert!(replace(&spatial(r#"{"path":"/m/*","types":[]}"#)).is_err());
+}

@@ -11,6 +11,7 @@ mod ranges;
 mod read;
 mod replace;
 pub(crate) mod search;
+mod spatial;
 
 use lapsedb_record::{Secs, Setting};
 

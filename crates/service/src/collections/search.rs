@@ -20,8 +20,10 @@ pub const SHARD_PATHS_MAX: usize = 1;
 const DATA_TYPES: [&str; 4] = ["float32", "float16", "int8", "uint8"];
 const DISTANCE_FUNCTIONS: [&str; 3] = ["cosine", "dotproduct", "euclidean"];
 const INDEX_TYPES: [&str; 3] = ["flat", "quantizedFlat", "diskANN"];
-const LANGUAGES: [&str; 7] = [
-    "en-US", "de-DE", "es-ES", "fr-FR", "it-IT", "pt-BR", "pt-PT",
+/// Languages of full text, by their names and by the numbers that Windows gives them.
+const LANGUAGES: [&str; 14] = [
+    "en-US", "de-DE", "es-ES", "fr-FR", "it-IT", "pt-BR", "pt-PT", "1033", "1031", "3082", "1036",
+    "1040", "1046", "2070",
 ];
 
 fn refused<T>(text: impl Into<String>) -> Result<T, Invalid> {
@@ -236,9 +238,9 @@ fn check_full_text(document: &Object) -> Result<(), Invalid> {
             return Ok(());
         }
         refused(format!(
-            "The Full Text Policy has an unsupported language {}; supported are {}.",
+            "The Full Text Policy contains an unsupported language {}. Supported languages are: {}.",
             plain(given),
-            LANGUAGES.join(", ")
+            LANGUAGES[..LANGUAGES.len() / 2].join(", ")
         ))
     };
     if let Some(policy) = document.get("fullTextPolicy") {
@@ -367,6 +369,10 @@ mod tests {
         let sound = r#"{"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/t","language":"de-DE"}]},
             "indexingPolicy":{"fullTextIndexes":[{"path":"/t"}]}}"#;
         assert_eq!(check(&document(sound)), Ok(()));
+        assert_eq!(check(&document(&sound.replace("en-US", "1033"))), Ok(()));
+        let unknown = check(&document(&sound.replace("en-US", "xx-YY"))).unwrap_err();
+        let words = "The Full Text Policy contains an unsupported language xx-YY.";
+        assert!(unknown.0.starts_with(words), "{unknown}");
         for wrong in [
             r#"{"fullTextPolicy":{"defaultLanguage":"spa-SPA"}}"#,
             r#"{"fullTextPolicy":{"fullTextPaths":[{"path":"t"}]}}"#,

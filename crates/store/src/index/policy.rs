@@ -16,6 +16,8 @@ pub const COMPOSITE_INDEXES_MAX: usize = 100;
 pub const COMPOSITE_PATHS_MAX: usize = 8;
 /// Fewest paths of one composite index.
 pub const COMPOSITE_PATHS_MIN: usize = 2;
+/// The member of a spatial index that bounds what it covers, on a plane.
+pub const BOUNDING_BOX: &str = "boundingBox";
 /// Most spatial indexes of a container.
 pub const SPATIAL_INDEXES_MAX: usize = 100;
 
@@ -337,10 +339,13 @@ impl IndexPolicy {
             let text = path_text(entry)?;
             let (path, _) = Path::parse_policy(text).map_err(|_| bad_path(text))?;
             let types = read_spatial_types(entry)?;
-            let mut shown = Object::with_capacity(2);
+            let mut shown = Object::with_capacity(3);
             shown.push("path", text);
             let names: Vec<Value> = types.iter().cloned().map(Value::String).collect();
             shown.push("types", names);
+            if let area @ Value::Object(_) = entry.get(BOUNDING_BOX) {
+                shown.push(BOUNDING_BOX, area.clone());
+            }
             echo.push(Value::Object(shown));
             self.spatial.push(SpatialPath { path, types });
         }
