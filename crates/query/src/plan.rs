@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use lapsedb_record::Live;
-use lapsedb_store::ItemRange;
+use lapsedb_store::{ItemKey, ItemRange};
 
 use crate::exec::{Node, Sweep};
 
@@ -92,6 +92,8 @@ pub struct Wanted<'a> {
     pub points: bool,
     /// In which order they are wanted, if an index has it.
     pub order: Option<OrderBy<'a>>,
+    /// Whether rows come item by item, so that the order in which a range is read is seen: it is that of creation.
+    pub by_creation: bool,
     /// What must be known of them.
     pub cover: Cover,
     /// Whether an item has a value in an index.
@@ -113,6 +115,8 @@ pub enum Track {
 pub enum Plan {
     /// Items by creation.
     Ordinals(Node),
+    /// All items of a range, which are few: already read, and sorted by creation.
+    Gathered(Vec<(ItemKey, Live<Bytes>)>),
     /// The items of a range by key.
     Items,
     /// Items by the values of an index.

@@ -19,6 +19,10 @@ pub struct Tuning {
     pub sorted_set_max: usize,
     /// Entries of a condition up to which they are preferred to the items of a partition.
     pub partition_set_max: usize,
+    /// Items of a range up to which all are read and sorted by creation, where an index has that order too.
+    pub gathered_max: usize,
+    /// The same where no index has it; beyond it items come by key.
+    pub gathered_unindexed_max: usize,
     /// Entries of a condition up to which the items are asked, rather than other indexes.
     pub intersect_min: usize,
     /// Streams of single values that are read side by side.
@@ -33,6 +37,8 @@ impl Default for Tuning {
             probes: [64, 512, 4096],
             sorted_set_max: 1024,
             partition_set_max: 256,
+            gathered_max: 256,
+            gathered_unindexed_max: 4096,
             intersect_min: 16,
             streams_max: 1024,
             shapes_max: 256,
@@ -97,7 +103,7 @@ impl Planner<'_, '_> {
             Track::Items if matches!(self.wanted.within, ItemRange::Everything) => return Ok(None),
             Track::Items => Plan::Items,
             Track::Ordinal => match self.best().await? {
-                Plan::Ordinals(node) => Plan::Ordinals(node),
+                plan @ (Plan::Ordinals(_) | Plan::Gathered(_)) => plan,
                 Plan::Items | Plan::Sweep(_) => Plan::Ordinals(self.by_ordinal().await?),
             },
             Track::Index(index) => match self.seek_on(index).cloned() {
@@ -185,7 +191,10 @@ impl Planner<'_, '_> {
             {
                 return self.intersected(entries, at).await;
             }
-            return Ok(Plan::Items);
+            return match self.wanted.by_creation {
+                true => self.range_by_creation().await,
+                false => Ok(Plan::Items),
+            };
         }
         let most = self.tuning.probes.into_iter().max().unwrap_or_default();
         if let Some((entries, at)) = self.selective(|_| true, most).await? {
@@ -205,6 +214,36 @@ impl Planner<'_, '_> {
             Some(seek) => Ok(self.sweep(&seek, false, None)),
             None => Ok(Plan::Ordinals(self.everything())),
         }
+    }
+
+    /// The items of a range by creation: read and sorted if they are few, else by an index that has this order. Where none
+    /// has, many items come by key: an order of its own for each partition would cost an entry on every write.
+    async fn range_by_creation(&mut self) -> Result<Plan> {
+        let indexed = self.has_partition_seek();
+        let few = !indexed
+            || self.wanted.points
+            || self
+                .selective(is_partition, self.tuning.gathered_max)
+                .await?
+                .is_some();
+        let max = match indexed {
+            true => self.tuning.gathered_max,
+            false => self.tuning.gathered_unindexed_max,
+        };
+        if few && let Some(items) = self.io.gather(&self.wanted.within, max).await? {
+            return Ok(Plan::Gathered(items));
+        }
+        if indexed {
+            return Ok(Plan::Ordinals(self.by_ordinal().await?));
+        }
+        Ok(match &self.wanted.within {
+            // Entries of all items are read, and those outside are passed over: worth it where many lie inside.
+            ItemRange::Epk(range) if range.is_wide() => Plan::Ordinals(self.everything()),
+            ItemRange::Everything
+            | ItemRange::Partition(_)
+            | ItemRange::Epk(_)
+            | ItemRange::Spans(_) => Plan::Items,
+        })
     }
 
     /// Some way by creation, for a page that goes on there.

@@ -8,6 +8,7 @@ mod a_dropped_collection_leaves_the_disk;
 mod a_long_query_leaves_the_others_their_turn;
 mod a_mongo_collection_is_sorted_without_an_index;
 mod a_number_is_never_used_twice;
+mod a_partition_is_read_in_the_order_of_creation;
 mod a_pipeline_hands_out_nothing_that_has_expired;
 mod a_purge_on_demand_says_what_is_left;
 mod a_query_costs_what_it_names;

@@ -183,6 +183,8 @@ fn eager() -> Tuning {
         probes: [0, 0, 0],
         sorted_set_max: 0,
         partition_set_max: 0,
+        gathered_max: 0,
+        gathered_unindexed_max: 0,
         ..Tuning::default()
     }
 }

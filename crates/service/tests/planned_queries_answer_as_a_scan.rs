@@ -77,6 +77,8 @@ fn tuning(eager: u8) -> Tuning {
             probes: [1, 2, 3],
             sorted_set_max: 2,
             partition_set_max: 2,
+            gathered_max: 2,
+            gathered_unindexed_max: 3,
             intersect_min: 0,
             streams_max: 2,
             ..usual
@@ -85,6 +87,8 @@ fn tuning(eager: u8) -> Tuning {
             probes: [0, 0, 0],
             sorted_set_max: 0,
             partition_set_max: 0,
+            gathered_max: 0,
+            gathered_unindexed_max: 0,
             intersect_min: 0,
             streams_max: 100,
             shapes_max: 1,

@@ -38,7 +38,7 @@ pub struct View {
 pub enum ItemRange {
     /// All, in the order of their creation.
     Everything,
-    /// One logical partition, by id.
+    /// One logical partition, by id: [`View::scan`] reads items as they lie.
     Partition(PartitionKey),
     /// All whose effective partition key lies in a range, by partition and id.
     Epk(EpkRange),

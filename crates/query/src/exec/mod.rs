@@ -7,11 +7,14 @@ mod sweep;
 use bytes::Bytes;
 use lapsedb_record::Live;
 use lapsedb_store::index::scan::{EntryPage, EntrySpan};
-use lapsedb_store::{Collection, ItemKey, Result, View};
+use lapsedb_store::{Collection, ItemKey, ItemRange, Result, ScanLimits, View};
 
 pub use ordinals::{Node, Stream};
 pub use reader::{Candidate, Reader};
 pub use sweep::Sweep;
+
+/// Bytes of items that are gathered in memory to be put in order, at most.
+const GATHERED_BYTES_MAX: usize = 4 << 20;
 
 /// What an answer took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +70,26 @@ impl<'v> Io<'v> {
             self.read(item);
         }
         Ok(items)
+    }
+
+    /// All living items of a range by creation, if they are not more than so many and not large. They are not counted as read:
+    /// whoever hands them out does that.
+    pub(crate) async fn gather(
+        &self,
+        range: &ItemRange,
+        items_max: usize,
+    ) -> Result<Option<Vec<(ItemKey, Live<Bytes>)>>> {
+        let limits = ScanLimits {
+            items_max: items_max.saturating_add(1),
+            bytes_max: GATHERED_BYTES_MAX,
+        };
+        let page = self.view.scan(self.collection, range, None, limits).await?;
+        if page.resume.is_some() {
+            return Ok(None);
+        }
+        let mut items = page.items;
+        items.sort_unstable_by_key(|(_, item)| item.header().ordinal);
+        Ok(Some(items))
     }
 
     pub(crate) fn read(&mut self, item: &Live<Bytes>) {

@@ -47,6 +47,7 @@ pub struct Reader<'w> {
 
 enum Way {
     Ordinals { node: Node, at: Option<u64> },
+    Gathered(VecDeque<(ItemKey, Live<Bytes>)>),
     Items { resume: Option<Vec<u8>> },
     Sweep(Sweep),
 }
@@ -61,6 +62,7 @@ impl<'w> Reader<'w> {
     ) -> Reader<'w> {
         let way = match plan {
             Plan::Ordinals(node) => Way::Ordinals { node, at: Some(0) },
+            Plan::Gathered(items) => Way::Gathered(items.into()),
             Plan::Items => Way::Items { resume: None },
             Plan::Sweep(sweep) => Way::Sweep(sweep),
         };
@@ -79,7 +81,7 @@ impl<'w> Reader<'w> {
     #[must_use]
     pub const fn track(&self) -> Track {
         match &self.way {
-            Way::Ordinals { .. } => Track::Ordinal,
+            Way::Ordinals { .. } | Way::Gathered(_) => Track::Ordinal,
             Way::Items { .. } => Track::Items,
             Way::Sweep(sweep) => Track::Index(sweep.index),
         }
@@ -92,6 +94,14 @@ impl<'w> Reader<'w> {
             Way::Ordinals { at, .. } => match place.try_into() {
                 Ok(bytes) => {
                     *at = Some(u64::from_be_bytes(bytes));
+                    true
+                }
+                Err(_) => false,
+            },
+            Way::Gathered(items) => match place.try_into() {
+                Ok(bytes) => {
+                    let at = u64::from_be_bytes(bytes);
+                    items.retain(|(_, item)| item.header().ordinal >= at);
                     true
                 }
                 Err(_) => false,
@@ -140,8 +150,10 @@ impl<'w> Reader<'w> {
     /// # Errors
     /// When the engine fails or the bytes are damaged.
     pub async fn next(&mut self, io: &mut Io<'_>, count: usize) -> Result<Option<Vec<Candidate>>> {
-        if let Way::Items { .. } = self.way {
-            return self.next_items(io, count).await;
+        match &mut self.way {
+            Way::Items { .. } => return self.next_items(io, count).await,
+            Way::Gathered(items) => return Ok(next_gathered(items, io, count)),
+            Way::Ordinals { .. } | Way::Sweep(_) => {}
         }
         self.fill(io, count).await?;
         if self.waiting.is_empty() {
@@ -229,7 +241,7 @@ impl<'w> Reader<'w> {
                     lacks: false,
                 }))
             }
-            Way::Items { .. } => Ok(None),
+            Way::Items { .. } | Way::Gathered(_) => Ok(None),
         }
     }
 
@@ -258,7 +270,7 @@ impl<'w> Reader<'w> {
                 let value = entry.value().to_vec();
                 ([&[0], value.as_slice(), &ordinal].concat(), Some(value))
             }
-            Way::Ordinals { .. } | Way::Items { .. } => (ordinal.to_vec(), None),
+            Way::Ordinals { .. } | Way::Gathered(_) | Way::Items { .. } => (ordinal.to_vec(), None),
         };
         Candidate {
             ordinal: entry.ordinal,
@@ -296,4 +308,31 @@ impl<'w> Reader<'w> {
         }
         Ok(loaded)
     }
+}
+
+/// The next of the items that are already read; none at the end. What is not asked for is not counted as read.
+fn next_gathered(
+    items: &mut VecDeque<(ItemKey, Live<Bytes>)>,
+    io: &mut Io<'_>,
+    count: usize,
+) -> Option<Vec<Candidate>> {
+    if items.is_empty() {
+        return None;
+    }
+    let step = items.drain(..count.clamp(1, items.len()));
+    Some(
+        step.map(|(key, item)| {
+            io.read(&item);
+            let ordinal = item.header().ordinal;
+            Candidate {
+                ordinal,
+                key,
+                place: ordinal.to_be_bytes().to_vec(),
+                value: None,
+                tied: false,
+                item: Some(item),
+            }
+        })
+        .collect(),
+    )
 }

@@ -1,13 +1,17 @@
 //! Reads the items of a collection, of a partition or of a range, page by page.
 
 use bytes::Bytes;
+use lapsedb_query::exec::{Io, Reader};
+use lapsedb_query::plan::{Condition, Cover, Track, Wanted};
+use lapsedb_query::planner::{self, Tuning};
 use lapsedb_record::Live;
 use lapsedb_store::partition_key::{EpkRange, PartitionKey};
-use lapsedb_store::{Collection, ItemKey, ItemRange, ScanLimits};
+use lapsedb_store::{Collection, ItemKey, ItemPage, ItemRange, ScanLimits};
 
 use crate::charge;
 use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Kind, Result};
+use crate::items::query::{access, invalid_token};
 use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 
 /// Which items a feed or a query is about, as the request says it.
@@ -114,10 +118,16 @@ pub async fn feed(
             .clamp(1, PAGE_ITEMS_MAX),
         bytes_max: PAGE_BYTES_MAX,
     };
-    let page = scope
-        .view
-        .scan(&scope.collection, &range, paging.resume.as_deref(), limits)
-        .await?;
+    let resume = paging.resume.as_deref();
+    let page = match range {
+        ItemRange::Everything => {
+            let view = &scope.view;
+            view.scan(&scope.collection, &range, resume, limits).await?
+        }
+        ItemRange::Partition(_) | ItemRange::Epk(_) | ItemRange::Spans(_) => {
+            part(&scope, range, resume, limits).await?
+        }
+    };
     let bytes = page.items.iter().map(|(_, item)| item.body().len()).sum();
     let charge = charge::feed(bytes);
     throughputs.spend(&scope.view, &scope.collection, charge);
@@ -127,4 +137,71 @@ pub async fn feed(
         resume: page.resume,
         charge,
     })
+}
+
+/// First byte of a resume point of a part of a collection: what follows is an ordinal.
+const BY_CREATION: u8 = b'o';
+/// The same: what follows is the key of an item.
+const BY_KEY: u8 = b'i';
+
+/// One page of the items in a part of a collection, in the order of creation.
+async fn part(
+    scope: &Scope,
+    range: ItemRange,
+    resume: Option<&[u8]>,
+    limits: ScanLimits,
+) -> Result<ItemPage> {
+    let collection = &scope.collection;
+    let condition = match &range {
+        ItemRange::Partition(partition) => access::in_partition(collection, partition, |path| {
+            access::index_of(collection, path)
+        }),
+        ItemRange::Everything | ItemRange::Epk(_) | ItemRange::Spans(_) => Condition::Always,
+    };
+    let (track, place) = match resume.and_then(<[u8]>::split_first) {
+        None => (None, None),
+        Some((&BY_CREATION, place)) => (Some(Track::Ordinal), Some(place)),
+        Some((&BY_KEY, place)) => (Some(Track::Items), Some(place)),
+        Some(_) => return Err(invalid_token()),
+    };
+    let wanted = Wanted {
+        condition,
+        within: range.into_spans(collection),
+        points: false,
+        order: None,
+        by_creation: true,
+        cover: Cover::Items,
+        has: &|_, _| true,
+    };
+    let mut io = Io::new(&scope.view, collection);
+    let choice = planner::choose(&mut io, &wanted, track, &Tuning::default())
+        .await?
+        .ok_or_else(invalid_token)?;
+    let mut reader = Reader::new(choice.plan, wanted.within, None, &|_| true);
+    if place.is_some_and(|place| !reader.start_at(place)) {
+        return Err(invalid_token());
+    }
+    let tag = match reader.track() {
+        Track::Items => BY_KEY,
+        Track::Ordinal | Track::Index(_) => BY_CREATION,
+    };
+    let (mut page, mut bytes) = (ItemPage::default(), 0);
+    // One more than the page holds says where the next one begins.
+    while let Some(step) = {
+        let room = limits.items_max.saturating_sub(page.items.len());
+        reader.next(&mut io, room.saturating_add(1)).await?
+    } {
+        for candidate in step {
+            if page.items.len() >= limits.items_max || bytes >= limits.bytes_max {
+                page.resume = Some([&[tag], candidate.place.as_slice()].concat());
+                return Ok(page);
+            }
+            let Some(item) = candidate.item else {
+                continue;
+            };
+            bytes += item.body().len();
+            page.items.push((candidate.key, item));
+        }
+    }
+    Ok(page)
 }

@@ -232,6 +232,12 @@ impl EpkRange {
         *self.min <= *epk && *epk < *self.max
     }
 
+    /// Whether it holds at least about a sixty-fourth of the hashes: their first bytes lie below [`V2_TOP_MASK`].
+    pub fn is_wide(&self) -> bool {
+        let first = |bound: &Epk, none: u8| bound.first().copied().unwrap_or(none);
+        first(&self.max, 0).saturating_sub(first(&self.min, 0)) >= 2
+    }
+
     /// Whether it holds every key.
     pub fn is_full(&self) -> bool {
         self.min.is_empty() && *self.max >= [EPK_END][..]

@@ -46,15 +46,7 @@ impl<'a> Access<'a> {
 
     /// The number of the index with an entry for every value at a path.
     pub(super) fn index_of(&self, path: &Path) -> Option<u64> {
-        let system = match path.segments().first() {
-            Some(Segment::Member(name)) => SYSTEM_PROPERTIES.contains(&name.as_str()),
-            Some(Segment::Elements) | None => true,
-        };
-        // An index that is being built is not whole until it has entries of the items that were there before.
-        if system || !self.collection.index_is_whole() || !self.collection.index.indexes(path) {
-            return None;
-        }
-        let index = PathId::of(path).0;
+        let index = index_of(self.collection, path)?;
         self.paths.lock().insert(index, path.clone());
         Some(index)
     }
@@ -93,6 +85,7 @@ impl<'a> Access<'a> {
             within: within.range,
             points: within.points,
             order,
+            by_creation: self.bound.is_streaming(),
             cover: self.cover(),
             has,
         }
@@ -186,26 +179,44 @@ impl<'a> Access<'a> {
                 };
             }
         }
-        let seeks = collection
-            .partition_key
-            .paths
-            .iter()
-            .zip(partition.components())
-            .filter_map(|(path, component)| {
-                let value = certain_value(component)?;
-                Some(Condition::Seek(Seek {
-                    index: self.index_of(path)?,
-                    bounds: vec![Bounds::Value(encode::value_bytes(&value).to_vec())],
-                    many: false,
-                    partition: true,
-                }))
-            });
         Within {
-            condition: Condition::All(seeks.collect()),
+            condition: in_partition(collection, &partition, |path| self.index_of(path)),
             range: ItemRange::Partition(partition.clone()).into_spans(collection),
             points: false,
         }
     }
+}
+
+/// The number of the index with an entry for every value at a path, if it may be relied on.
+pub(in crate::items) fn index_of(collection: &Collection, path: &Path) -> Option<u64> {
+    let system = match path.segments().first() {
+        Some(Segment::Member(name)) => SYSTEM_PROPERTIES.contains(&name.as_str()),
+        Some(Segment::Elements) | None => true,
+    };
+    // An index that is being built is not whole until it has entries of the items that were there before.
+    let usable = !system && collection.index_is_whole() && collection.index.indexes(path);
+    usable.then(|| PathId::of(path).0)
+}
+
+/// What being in a partition, or under the first levels of a hierarchical key, says of the entries of an item.
+pub(in crate::items) fn in_partition(
+    collection: &Collection,
+    partition: &PartitionKey,
+    index_of: impl Fn(&Path) -> Option<u64>,
+) -> Condition {
+    let levels = collection.partition_key.paths.iter();
+    let seeks = levels
+        .zip(partition.components())
+        .filter_map(|(path, component)| {
+            let value = certain_value(component)?;
+            Some(Condition::Seek(Seek {
+                index: index_of(path)?,
+                bounds: vec![Bounds::Value(encode::value_bytes(&value).to_vec())],
+                many: false,
+                partition: true,
+            }))
+        });
+    Condition::All(seeks.collect())
 }
 
 /// The value that every item of a partition has in the index, if that is certain.

@@ -3,7 +3,7 @@
 //! Rows that come item by item resume at the item where the page ended; so do sorted ones that an index holds in order. What
 //! must be seen whole first (other sorts, groups, aggregates, DISTINCT) resumes behind the key of its last row.
 
-mod access;
+pub(super) mod access;
 mod order;
 mod page;
 mod stream;
@@ -215,7 +215,7 @@ fn parse(token: &str) -> Result<Position> {
     Position::parse(token).ok_or_else(invalid_token)
 }
 
-fn invalid_token() -> Error {
+pub(super) fn invalid_token() -> Error {
     Error::bad_request("Invalid Continuation Token")
 }
 
