@@ -22,6 +22,19 @@ test("manual throughput", async () => {
   assert.equal((await everything(client.offers.query(query))).length, 1);
 });
 
+test("a container that nobody asked throughput for has the standard offer", async () => {
+  const { container } = await database.containers.create({ id: fresh("c"), partitionKey: "/pk" });
+  const { resource, offer } = await container.readOffer();
+  assert.equal(resource.content.offerThroughput, 400);
+  for (const field of ["id", "_rid", "_self", "_etag", "resource"]) assert.ok(resource[field], field);
+  assert.ok((await everything(client.offers.readAll())).some((each) => each.id === resource.id));
+  resource.content.offerThroughput += 100;
+  assert.equal((await offer.replace(resource)).resource.content.offerThroughput, 500);
+  assert.equal((await container.readOffer()).resource._rid, resource._rid);
+  await container.delete();
+  await refused(404, () => offer.read());
+});
+
 test("autoscale throughput", async () => {
   const container = await makeContainer(database, { throughput: undefined, maxThroughput: 4000 });
   const { resource, offer } = await container.readOffer();

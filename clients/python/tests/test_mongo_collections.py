@@ -726,6 +726,20 @@ def test_throughput_is_asked_for_as_at_cosmos_and_is_the_other_doors(mongo, clie
     client.drop_database(db.name)
 
 
+def test_a_collection_that_nobody_asked_throughput_for_has_the_standard_offer(mongo, client):
+    db = client[fresh("db")]
+    db.c.insert_one({"_id": 1})
+    assert "provisionedThroughput" not in db.command({"customAction": "GetDatabase"})
+    assert db.command({"customAction": "GetCollection", "collection": "c"})["provisionedThroughput"] == 400
+    container = CosmosClient(mongo.url(), KEY).get_database_client(db.name).get_container_client("c")
+    offer = container.get_throughput().properties
+    assert offer["content"]["offerThroughput"] == 400
+    db.command({"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 600})
+    replaced = container.get_throughput().properties
+    assert (replaced["_rid"], replaced["content"]["offerThroughput"]) == (offer["_rid"], 600)
+    client.drop_database(db.name)
+
+
 def test_an_unordered_insert_names_each_document_that_was_throttled(client):
     db = client[fresh("d")]
     db.command({"customAction": "CreateCollection", "collection": "c", "offerThroughput": 400})

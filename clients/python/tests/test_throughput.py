@@ -5,7 +5,7 @@ from azure.cosmos import PartitionKey, ThroughputProperties
 from azure.cosmos.documents import ConnectionPolicy
 from azure.cosmos.exceptions import CosmosHttpResponseError
 
-from conftest import fresh, refused
+from conftest import fresh, refused, running
 
 
 def container_with(db, throughput):
@@ -18,6 +18,32 @@ def test_manual(db):
     replaced = container.replace_throughput(600)
     assert replaced.offer_throughput == 600
     assert container.get_throughput().offer_throughput == 600
+
+
+def test_a_container_that_nobody_asked_throughput_for_has_the_standard_offer(db):
+    container = db.create_container(fresh("c"), PartitionKey(path="/pk"))
+    assert container.get_throughput().offer_throughput == 400
+    assert container.replace_throughput(700).offer_throughput == 700
+    assert container.get_throughput().offer_throughput == 700
+
+
+def test_an_offer_is_the_same_after_a_restart(connector, own_server):
+    client = connector.connect(own_server.url())
+    db = client.create_database("db")
+    names = ["standard", "replaced"]
+    for name in names:
+        db.create_container(name, PartitionKey(path="/pk"))
+    db.get_container_client("replaced").replace_throughput(900)
+
+    def offers():
+        again = connector.connect(own_server.url()).get_database_client("db")
+        return [again.get_container_client(name).get_throughput().properties for name in names]
+
+    before = offers()
+    assert [each["content"]["offerThroughput"] for each in before] == [400, 900]
+    own_server.stop()
+    own_server.start()
+    assert offers() == before
 
 
 def test_autoscale(db):
@@ -114,3 +140,36 @@ def test_patient_client_is_served_in_the_end(connector, server, db):
     # The budget is spent; the default policy waits as told and tries again.
     container.upsert_item(BODY | {"n": 1})
     assert container.read_item("1", "a")["n"] == 1
+
+
+def throttled(connector, server, attempts, throughput=None):
+    """Whether writes to a new container are ever refused. Each costs more than 400 request units."""
+    db = connector.connect(server.url()).create_database(fresh("db"))
+    container = db.create_container(fresh("c"), PartitionKey(path="/pk"), offer_throughput=throughput)
+    hasty = connector.connect(server.url(), connection_policy=without_retries())
+    seen = hasty.get_database_client(db.id).get_container_client(container.id)
+    try:
+        for _ in range(attempts):
+            seen.upsert_item(BODY)
+    except CosmosHttpResponseError as error:
+        assert (error.status_code, error.sub_status) == (429, 3200)
+        return True
+    return False
+
+
+def test_the_standard_offer_is_not_enforced_unless_it_is_said(connector, server):
+    assert not throttled(connector, server, 20)
+    with running("--rate-limiting", "on") as strict:
+        assert throttled(connector, strict, ATTEMPTS_MAX)
+        # What was asked for holds there too.
+        assert not throttled(connector, strict, 20, 1_000_000)
+
+
+def test_a_replaced_offer_is_enforced(connector, server, db):
+    container = db.create_container(fresh("c"), PartitionKey(path="/pk"))
+    container.replace_throughput(400)
+    hasty = connector.connect(server.url(), connection_policy=without_retries())
+    seen = hasty.get_database_client(db.id).get_container_client(container.id)
+    with refused(429):
+        for _ in range(ATTEMPTS_MAX):
+            seen.upsert_item(BODY)

@@ -50,6 +50,10 @@ names! {
     CONSISTENCY_LEVEL = "x-ms-consistency-level";
     /// Manual throughput of a new resource.
     OFFER_THROUGHPUT = "x-ms-offer-throughput";
+    /// Whether an offer is to become one of autoscale throughput.
+    MIGRATE_TO_AUTOPILOT = "x-ms-cosmos-migrate-offer-to-autopilot";
+    /// Whether an offer is to become one of manual throughput.
+    MIGRATE_TO_MANUAL = "x-ms-cosmos-migrate-offer-to-manual-throughput";
     /// Autoscale throughput of a new resource.
     OFFER_AUTOPILOT = "x-ms-cosmos-offer-autopilot-settings";
     /// Whether a container read tells usage.

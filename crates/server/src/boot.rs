@@ -218,6 +218,7 @@ async fn open(config: &Config) -> Result<Arc<Service>, Failure> {
         request_memory_max: config.request_memory_max(),
         change_retention: lapsedb_record::Secs(config.change_retention_seconds),
         keep_changes: config.keep_changes,
+        rate_limiting: config.rate_limiting,
         master_key: config.master_key.clone(),
     });
     opened.await.map_err(Failure::from)

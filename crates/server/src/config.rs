@@ -82,6 +82,8 @@ pub struct Config {
     pub purge: bool,
     /// How long they stay there at least.
     pub purge_grace_seconds: u64,
+    /// Whether containers are throttled for which no throughput was asked.
+    pub rate_limiting: bool,
     /// How long a request may take that says nothing itself, in seconds; 0 is any time.
     pub request_time_max_seconds: u64,
     /// Memory that all requests together may hold, in MiB.
@@ -234,6 +236,7 @@ impl Raw {
             accept_clock: self.switch("accept-clock")?,
             relaxed: self.choice("durability", &[("sync", false), ("relaxed", true)], false)?,
             purge: self.choice("purge", &ON_OFF, true)?,
+            rate_limiting: self.choice("rate-limiting", &ON_OFF, false)?,
             purge_grace_seconds: self.number("purge-grace", 300, 0..=PURGE_GRACE_SECONDS_MAX)?,
             request_time_max_seconds: self.number(
                 "request-time-max-seconds",

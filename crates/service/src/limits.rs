@@ -42,6 +42,8 @@ pub const TRIGGERS_MAX: usize = 25;
 pub const USER_DEFINED_FUNCTIONS_MAX: usize = 50;
 /// Least manual throughput, in request units a second.
 pub const THROUGHPUT_MIN: u64 = 400;
+/// Throughput of a container that nobody asked any for.
+pub const STANDARD_THROUGHPUT: u64 = THROUGHPUT_MIN;
 /// Steps of manual throughput.
 pub const THROUGHPUT_STEP: u64 = 100;
 /// Least maximum of autoscale throughput, and its steps.

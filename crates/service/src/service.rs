@@ -41,6 +41,8 @@ pub struct Config {
     pub request_time_max: Option<Duration>,
     /// Bytes of memory that all requests together may hold.
     pub request_memory_max: usize,
+    /// Whether offers are enforced that nobody asked for.
+    pub rate_limiting: bool,
     /// The account's master key, decoded: resource tokens are signed with it.
     pub master_key: Vec<u8>,
 }
@@ -66,6 +68,7 @@ impl Config {
             keep_changes: false,
             request_time_max: Some(REQUEST_TIME_MAX),
             request_memory_max: usize::MAX,
+            rate_limiting: false,
             master_key,
         }
     }
@@ -98,11 +101,12 @@ impl Service {
         .await?;
         store.set_filters(partial_filters());
         let memory = Arc::new(Account::new(config.request_memory_max, Clock::monotonic));
+        let throughputs = Throughputs::new(config.rate_limiting);
         let service = Arc::new(Service {
             store,
             memory,
             config,
-            throughputs: Throughputs::default(),
+            throughputs,
             maintenance: Maintenance::default(),
             documents: State::default(),
             counts: Counts::default(),

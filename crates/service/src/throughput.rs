@@ -15,24 +15,27 @@ use lapsedb_value::{Object, Value};
 pub use budget::{Budget, Budgets, Owner, RETRY_AFTER_MS_MAX, RetryAfterMs};
 
 use crate::error::{Error, Kind, Result};
+use crate::limits::STANDARD_THROUGHPUT;
 
 /// The budgets of this process, each made when it is first asked for.
 #[derive(Debug)]
 pub struct Throughputs {
     budgets: Budgets,
     start: Instant,
-}
-
-impl Default for Throughputs {
-    fn default() -> Self {
-        Throughputs {
-            budgets: Budgets::new(),
-            start: Clock::monotonic(),
-        }
-    }
+    /// The rate of containers that nobody asked any throughput for; none is no limit.
+    standard: Option<u64>,
 }
 
 impl Throughputs {
+    /// No budgets yet. Offers that were asked for are enforced; with `all`, those that were not as well.
+    pub fn new(all: bool) -> Self {
+        Throughputs {
+            budgets: Budgets::new(),
+            start: Clock::monotonic(),
+            standard: all.then_some(STANDARD_THROUGHPUT),
+        }
+    }
+
     /// Lets a request to a collection in, if its budget is not used up.
     ///
     /// # Errors
@@ -66,7 +69,7 @@ impl Throughputs {
         Some((owner, budget.left_over(now)))
     }
 
-    /// The budget of a collection's own offer, or else of its database's; none if neither has one.
+    /// The budget of a collection's own offer, or else of its database's, or else of the standard one if that is enforced.
     fn budget(&self, view: &View, collection: &Collection, now: u64) -> Option<Arc<Budget>> {
         Some(self.owned_budget(view, collection, now)?.1)
     }
@@ -78,14 +81,15 @@ impl Throughputs {
         now: u64,
     ) -> Option<(Owner, Arc<Budget>)> {
         let catalog = view.catalog();
-        let (owner, offer) = match catalog.offer_of(collection.database, Some(collection.cid)) {
-            Some(offer) => (Owner::Collection(collection.cid.0), offer),
-            None => (
-                Owner::Database(collection.database),
-                catalog.offer_of(collection.database, None)?,
-            ),
+        let own = catalog.offer_of(collection.database, Some(collection.cid));
+        let shared = || catalog.offer_of(collection.database, None);
+        let (owner, rate) = if let Some(offer) = own {
+            (Owner::Collection(collection.cid.0), rate_of(offer)?)
+        } else if let Some(offer) = shared() {
+            (Owner::Database(collection.database), rate_of(offer)?)
+        } else {
+            (Owner::Collection(collection.cid.0), self.standard?)
         };
-        let rate = rate_of(offer)?;
         if let Some(budget) = self.budgets.get(owner)
             && budget.rate() == rate
         {

@@ -76,16 +76,16 @@ fn databases_and_offers() {
         let rid = offer.get("_rid").unwrap().as_str().unwrap().to_owned();
         let first = offer.get("_etag").unwrap().as_str().unwrap().to_owned();
         offer.insert("content", support::value("{\"offerThroughput\":700}"));
-        let refused = offers::replace(ctx, &rid, &offer, &if_match("\"x\"")).await;
+        let refused = offers::replace(ctx, &rid, &offer, None, &if_match("\"x\"")).await;
         assert_eq!(support::kind(refused), Kind::PreconditionFailed);
-        let replaced = offers::replace(ctx, &rid, &offer, &if_match(&first))
+        let replaced = offers::replace(ctx, &rid, &offer, None, &if_match(&first))
             .await
             .unwrap();
         assert_ne!(text(&replaced.reply, "_etag"), first);
         let content = replaced.reply.value.get("content");
         assert_eq!(content.get("offerThroughput").as_i64(), Some(700));
         offer.insert("offerResourceId", lapsedb_value::Value::from("other"));
-        let moved = offers::replace(ctx, &rid, &offer, &ALWAYS).await;
+        let moved = offers::replace(ctx, &rid, &offer, None, &ALWAYS).await;
         assert_eq!(support::kind(moved), Kind::BadRequest);
 
         refused_database(&bench).await;

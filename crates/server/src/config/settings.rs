@@ -148,6 +148,11 @@ pub const SETTINGS: &[Setting] = &[
         "SECONDS",
         "How long the dead stay on disk before they are removed [default: 300]",
     ),
+    setting(
+        "rate-limiting",
+        "on|off",
+        "on: throttle containers for which no throughput was asked too, at 400 request units a second [default: off]",
+    ),
     setting("read-only-key", "BASE64", "A second key that may only read"),
     setting(
         "request-memory-max-mib",

@@ -68,6 +68,7 @@ fn the_defaults_are_those_of_the_surface() {
             && !config.relaxed
             && !config.insecure_data_mode
             && config.purge
+            && !config.rate_limiting
             && !config.log_json
     );
     assert_eq!(config.purge_grace_seconds, 300);
@@ -78,7 +79,7 @@ fn each_flag_is_taken() {
     let flags = format!(
         "serve --memory --bind 127.0.0.2 --port 0 --mongo-port 5 --mongo-auth off --protocol https --key {KEY} \
          --read-only-key {OTHER_KEY} --virtual-clock --durability relaxed --insecure-data-mode --purge-grace 7 --purge off --accept-clock \
-         --enable-test-commands --mongo-advertise db.example:27017 --log-level debug --log-format json"
+         --rate-limiting on --enable-test-commands --mongo-advertise db.example:27017 --log-level debug --log-format json"
     );
     let config = config(&flags, &[]);
     assert_eq!(
@@ -109,6 +110,7 @@ fn each_flag_is_taken() {
             && config.relaxed
             && config.insecure_data_mode
             && !config.purge
+            && config.rate_limiting
             && config.accept_clock
             && config.log_json
     );
@@ -207,6 +209,7 @@ fn what_is_not_allowed_is_refused_in_one_line() {
         ("--protocol ftp", "http, https, both"),
         ("--durability none", "sync, relaxed"),
         ("--purge 1", "on, off"),
+        ("--rate-limiting yes", "on, off"),
         ("--purge-grace 1h", "a whole number from 0 to 2147483647"),
         (
             "--purge-grace 2147483648",

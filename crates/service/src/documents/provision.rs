@@ -12,7 +12,7 @@ use crate::documents::look::find_collection;
 use crate::documents::make::{database_for, make};
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
-use crate::offers::Wanted;
+use crate::offers::{self, Wanted};
 
 /// What throughput is of.
 #[derive(Clone, Debug)]
@@ -83,12 +83,12 @@ pub async fn provision(
         };
         let collection = number_of(&view, of).and_then(|(_, collection)| collection);
         if let Some(wanted) = wanted {
-            let old = view.catalog().offer_of(database, collection);
-            let number = match old {
+            let old = offers::offer_of(view.catalog(), database, collection);
+            let number = match &old {
                 Some(offer) => offer.number,
                 None => numbers.take(OFFER_MAX)?,
             };
-            let content = wanted.content(old.map(|offer| &offer.content));
+            let content = wanted.content(old.as_ref().map(|offer| &offer.content));
             change.put(
                 keys::meta_numbered(MetaKind::Offer, number),
                 offer_body(number, database, collection, content),
@@ -114,8 +114,8 @@ pub async fn provisioned(work: &mut Work, of: &Provisioned) -> Result<Object> {
     if let Provisioned::Collection(namespace) = of {
         told.push("collection", namespace.collection.as_str());
     }
-    if let Some(offer) = view.catalog().offer_of(database, collection) {
-        tell(offer, &mut told);
+    if let Some(offer) = offers::offer_of(view.catalog(), database, collection) {
+        tell(&offer, &mut told);
     }
     Ok(told)
 }

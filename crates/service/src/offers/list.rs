@@ -3,17 +3,17 @@
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::feed::{self, Ask, Page};
-use crate::offers::offer_value;
+use crate::offers::{offer_value, standard};
 use crate::reply::Owner;
 
-/// The offers in the order they were made, or what a query makes of them.
+/// The offers in the order of their numbers, or what a query makes of them.
 ///
 /// # Errors
 /// When who asks may not read them, or the request is wrong in itself.
 pub async fn list(ctx: &Ctx, ask: &Ask<'_>) -> Result<Page> {
     ctx.who.may_read_account()?;
     let view = ctx.view().await?;
-    let offers = view.catalog().offers();
+    let offers = standard::all(view.catalog());
     let entries = offers
         .iter()
         .map(|offer| (u64::from(offer.number), offer_value(offer)))

@@ -3,6 +3,7 @@
 mod list;
 mod read;
 mod replace;
+mod standard;
 mod wanted;
 
 use lapsedb_store::Offer;
@@ -12,7 +13,8 @@ use lapsedb_value::{Object, Str, Value};
 pub use list::list;
 pub use read::read;
 pub use replace::{Replaced, replace};
-pub use wanted::Wanted;
+pub(crate) use standard::offer_of;
+pub use wanted::{Migration, Wanted};
 
 use crate::resource::push_system;
 

@@ -8,7 +8,7 @@ use lapsedb_value::Value;
 
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
-use crate::offers::{Replaced, Wanted, offer_value};
+use crate::offers::{Replaced, Wanted, offer_value, standard};
 use crate::reply::{Conditions, Owner, Reply};
 
 /// The offer of a rid, and the least throughput it may have.
@@ -33,6 +33,6 @@ pub async fn read(ctx: &Ctx, rid: &str, conditions: &Conditions) -> Result<Repla
 /// The offer of a rid.
 pub(super) fn find(view: &View, rid: &str) -> Result<Arc<Offer>> {
     OfferRid::parse(rid)
-        .and_then(|rid| view.catalog().offer(rid.0).cloned())
+        .and_then(|rid| standard::offer_numbered(view.catalog(), rid.0))
         .ok_or_else(Error::not_found)
 }

@@ -10,7 +10,7 @@ use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::names;
 use crate::offers::read::find;
-use crate::offers::{Wanted, offer_value};
+use crate::offers::{Migration, Wanted, offer_value};
 use crate::reply::{Conditions, Outcome, Owner, Reply};
 
 /// An offer, and what clients are told beside it.
@@ -21,7 +21,8 @@ pub struct Replaced {
     pub least: u64,
 }
 
-/// Gives an offer another content; what it is for stays.
+/// Gives an offer another content; what it is for stays. From then on it is enforced, although nobody may have asked for it
+/// before.
 ///
 /// # Errors
 /// When it is not there or not as the client knows it, the throughput is not allowed, or who asks may not.
@@ -29,19 +30,25 @@ pub async fn replace(
     ctx: &Ctx,
     rid: &str,
     body: &Object,
+    migration: Option<Migration>,
     conditions: &Conditions,
 ) -> Result<Replaced> {
     ctx.who.may_administer()?;
-    let wanted = Wanted::of_content(
-        body.get("content")
-            .ok_or_else(|| names::missing(&["content"]))?,
-    )?;
+    let content = body
+        .get("content")
+        .ok_or_else(|| names::missing(&["content"]))?;
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
         let offer = find(&view, rid)?;
         conditions.allow_change(offer.lsn)?;
         same_resource(&offer, body)?;
+        let wanted = match migration {
+            None => Wanted::of_content(content)?,
+            Some(migration) => {
+                Wanted::of_content(&Value::Object(offer.content.clone()))?.migrated(migration)
+            }
+        };
         let content = wanted.content(Some(&offer.content));
         let mut change = MetaChange::default();
         change.put(

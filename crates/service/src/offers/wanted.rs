@@ -26,6 +26,15 @@ pub enum Wanted {
     },
 }
 
+/// A change from one kind of throughput to the other, where the server chooses how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Migration {
+    /// From manual to autoscale.
+    ToAutoscale,
+    /// From autoscale to manual.
+    ToManual,
+}
+
 impl Wanted {
     /// What the headers of a create request ask for: at most one of the two.
     ///
@@ -88,6 +97,19 @@ impl Wanted {
             content.push("offerAutopilotSettings", Value::Object(settings));
         }
         content
+    }
+
+    /// As much in the other kind; what is of that kind already stays as it is.
+    #[must_use]
+    pub fn migrated(self, migration: Migration) -> Wanted {
+        match (migration, self) {
+            (Migration::ToAutoscale, Wanted::Manual(rate)) => Wanted::Autoscale {
+                max: rate.next_multiple_of(AUTOSCALE_MIN),
+                upgrade: None,
+            },
+            (Migration::ToManual, Wanted::Autoscale { max, .. }) => Wanted::Manual(max),
+            (Migration::ToAutoscale | Migration::ToManual, same) => same,
+        }
     }
 
     /// The least that an offer of this kind may have.
@@ -238,6 +260,22 @@ mod tests {
                 (again.rate(), again.least()),
                 (wanted.rate(), wanted.least())
             );
+        }
+    }
+
+    #[test]
+    fn a_migrated_offer_has_as_much_in_the_other_kind() {
+        let autoscale = |max| Wanted::Autoscale { max, upgrade: None };
+        for (before, migration, rate, least) in [
+            (Wanted::Manual(400), Migration::ToAutoscale, 1000, 1000),
+            (Wanted::Manual(1000), Migration::ToAutoscale, 1000, 1000),
+            (Wanted::Manual(1100), Migration::ToAutoscale, 2000, 1000),
+            (autoscale(4000), Migration::ToAutoscale, 4000, 1000),
+            (autoscale(4000), Migration::ToManual, 4000, 400),
+            (Wanted::Manual(500), Migration::ToManual, 500, 400),
+        ] {
+            let after = before.clone().migrated(migration);
+            assert_eq!((after.rate(), after.least()), (rate, least), "{before:?}");
         }
     }
 
