@@ -31,7 +31,7 @@ pub const RETRIES_MAX: usize = 100;
 /// Databases in an account.
 pub const DATABASES_MAX: usize = 500;
 /// Collections in an account.
-pub const COLLECTIONS_MAX: usize = 5000;
+pub const COLLECTIONS_MAX: usize = 100_000;
 /// Collections in a database with shared throughput.
 pub const SHARED_COLLECTIONS_MAX: usize = 25;
 /// Stored procedures of a collection.

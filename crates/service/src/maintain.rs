@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_record::Millis;
 use lapsedb_record::clock::ClockEvent;
-use lapsedb_store::{Collection, CollectionId, StoreError, View, Watched};
+use lapsedb_store::{Collection, CollectionId, StoreError, Upkeep, View, Watched};
 use parking_lot::Mutex;
 
 use crate::background::{Background, Piece, WorkState};
@@ -167,6 +167,8 @@ impl Service {
         for cid in pending.unwrap_or_default() {
             let dropped = self.store().drop_data(cid);
             background.run(Piece::DropData(cid), dropped).await;
+            self.maintenance().wakes.lock().remove(&cid);
+            self.maintenance().trims.lock().remove(&cid);
         }
     }
 
@@ -241,13 +243,11 @@ impl Service {
     async fn keep_versions_true(&self) -> Result<()> {
         let view = self.store().view().await?;
         self.trim_catalog_log(&view).await?;
-        for collection in view.catalog().all_collections() {
-            if collection.history.kept {
-                let kept = self.keep_true(&view, &collection);
-                let background = &self.maintenance().background;
-                let piece = Piece::KeepVersions(collection.cid);
-                background.run(piece, kept).await;
-            }
+        for collection in view.catalog().in_need_of(Upkeep::Versions) {
+            let kept = self.keep_true(&view, &collection);
+            let background = &self.maintenance().background;
+            let piece = Piece::KeepVersions(collection.cid);
+            background.run(piece, kept).await;
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use lapsedb_record::{Millis, Setting};
-use lapsedb_store::{Collection, Purged, View};
+use lapsedb_record::Millis;
+use lapsedb_store::{Collection, Purged, Upkeep, View};
 
 use crate::background::Piece;
 use crate::charge;
@@ -42,7 +42,9 @@ pub(crate) struct Wake {
 impl Service {
     /// Removes what is dead and past its grace, as far as the leftover budget goes.
     pub(crate) async fn purge_due(&self, busy: bool) -> Result<()> {
-        let collections = self.store().view().await?.catalog().all_collections();
+        let view = self.store().view().await?;
+        let collections = view.catalog().in_need_of(Upkeep::Purge);
+        drop(view);
         let mut used = HashMap::new();
         for collection in collections {
             let purged = self.purge_collection(&collection, busy, &mut used);
@@ -104,12 +106,6 @@ impl Service {
     }
 
     fn worth_a_look(&self, view: &View, collection: &Collection) -> bool {
-        let buried =
-            collection.policy.buried_written.is_some() || collection.policy.buried_due.is_some();
-        let dated = !collection.indexes.date_rules().all().is_empty();
-        if collection.policy.setting == Setting::Off && !buried && !dated {
-            return false;
-        }
         match self.maintenance().wakes.lock().get(&collection.cid) {
             Some(wake) if wake.settings == collection.version => {
                 view.now() >= wake.at || (wake.lsn != view.lsn() && view.now() >= wake.recheck)

@@ -1,31 +1,33 @@
-//! Databases, collections and offers, as an image in memory of what the engine holds.
+//! Databases, collections and offers: what their records say, and an image of all of them in memory.
 //!
-//! The image is only a cache: every view compares its epoch with the engine's and reads it anew when it has moved,
-//! so another process's change is seen as one's own.
+//! The image ([`Catalog`]) is only a cache: every view compares its epoch with the engine's (`cache.rs`). When it has moved,
+//! the records that have changed since are read, and no others: each change names them (`changes.rs`). So another process's
+//! change is seen as one's own, and costs the same with ten collections as with ten thousand.
 
-use std::collections::HashMap;
+pub(crate) mod cache;
+pub(crate) mod changes;
+mod image;
+pub(crate) mod load;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
-use bytes::Bytes;
-use lapsedb_kv::{Scan, Snapshot, Space};
 use lapsedb_record::{Millis, Policy, Secs};
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Str, Value, bson};
 
 use crate::error::{Result, StoreError};
-use crate::index::build::Build;
 use crate::index::named::{FilterCompiler, NamedIndexes};
 use crate::index::policy::IndexPolicy;
-use crate::keys::{self, CollectionId, MetaKind};
+use crate::keys::CollectionId;
 use crate::partition_key::PartitionKeyDef;
-use crate::versions::grave::Grave;
 use crate::versions::history::{History, number, setting_of, setting_value};
-use crate::versions::watch::Watches;
 
-/// How many catalog records one scan step brings.
-const CATALOG_SCAN_ROWS: usize = 1000;
-/// How many bytes one scan step brings.
-const CATALOG_SCAN_BYTES: usize = 8 << 20;
+pub(crate) use image::Ordered;
+#[cfg(test)]
+pub(crate) use image::in_order;
+pub use image::{Catalog, Upkeep};
 
 /// The index generation a collection is made with: whole from its first item on. The upper half grows when this program
 /// changes what it writes into an index, so that what older versions have made is built anew; the lower half when a
@@ -34,9 +36,6 @@ pub const FIRST_INDEX_GENERATION: u32 = 1 << 16;
 
 /// The [`Collection::version`] of a collection that is not made yet.
 pub const UNMADE: u64 = 0;
-
-/// The first number that is given to a database, collection or offer.
-const FIRST_NUMBER: u32 = 1;
 
 /// A catalog record as stored: who wrote it when, and what it says.
 #[derive(Clone, Debug)]
@@ -205,247 +204,6 @@ pub struct NamedView {
     pub made: u64,
     /// What it shows, as it was defined.
     pub definition: Object,
-}
-
-/// The image.
-#[derive(Debug, Default)]
-pub struct Catalog {
-    /// The epoch this image was read at.
-    pub epoch: u64,
-    /// The next free number.
-    pub next: u32,
-    databases: HashMap<Str, Arc<Database>>,
-    databases_by_number: HashMap<u32, Arc<Database>>,
-    collections: HashMap<u32, HashMap<Str, Arc<Collection>>>,
-    collections_by_number: HashMap<CollectionId, Arc<Collection>>,
-    offers: HashMap<u32, Arc<Offer>>,
-    offers_by_resource: HashMap<(u32, Option<CollectionId>), Arc<Offer>>,
-    views: HashMap<u32, HashMap<Str, Arc<NamedView>>>,
-    pub(crate) watches: Watches,
-    graves: Vec<Grave>,
-}
-
-impl Catalog {
-    /// The catalog of a store that has none yet. Numbers begin at 1: a `_rid` of zeros means nothing to clients.
-    #[must_use]
-    pub fn empty() -> Catalog {
-        Catalog {
-            next: FIRST_NUMBER,
-            ..Catalog::default()
-        }
-    }
-
-    /// A database by name.
-    #[must_use]
-    pub fn database(&self, id: &str) -> Option<&Arc<Database>> {
-        self.databases.get(id)
-    }
-
-    /// A database by number.
-    #[must_use]
-    pub fn database_numbered(&self, number: u32) -> Option<&Arc<Database>> {
-        self.databases_by_number.get(&number)
-    }
-
-    /// All databases, in the order they were made.
-    #[must_use]
-    pub fn databases(&self) -> Vec<Arc<Database>> {
-        let mut all: Vec<_> = self.databases.values().cloned().collect();
-        all.sort_by_key(|database| database.number);
-        all
-    }
-
-    /// A collection by name.
-    #[must_use]
-    pub fn collection(&self, database: u32, id: &str) -> Option<&Arc<Collection>> {
-        self.collections.get(&database)?.get(id)
-    }
-
-    /// A collection by number.
-    #[must_use]
-    pub fn collection_numbered(&self, cid: CollectionId) -> Option<&Arc<Collection>> {
-        self.collections_by_number.get(&cid)
-    }
-
-    /// A database's collections, in the order they were made.
-    #[must_use]
-    pub fn collections(&self, database: u32) -> Vec<Arc<Collection>> {
-        let mut all: Vec<_> = self
-            .collections
-            .get(&database)
-            .map(|by_name| by_name.values().cloned().collect())
-            .unwrap_or_default();
-        all.sort_by_key(|collection: &Arc<Collection>| collection.cid);
-        all
-    }
-
-    /// A view by name.
-    #[must_use]
-    pub fn view(&self, database: u32, id: &str) -> Option<&Arc<NamedView>> {
-        self.views.get(&database)?.get(id)
-    }
-
-    /// A database's views, in the order they were made.
-    #[must_use]
-    pub fn views(&self, database: u32) -> Vec<Arc<NamedView>> {
-        let own = self.views.get(&database);
-        let mut all: Vec<_> = own.into_iter().flat_map(HashMap::values).cloned().collect();
-        all.sort_by(|a, b| (a.made, &a.id).cmp(&(b.made, &b.id)));
-        all
-    }
-
-    /// Every collection there is, in the order they were made.
-    #[must_use]
-    pub fn all_collections(&self) -> Vec<Arc<Collection>> {
-        let mut all: Vec<_> = self.collections_by_number.values().cloned().collect();
-        all.sort_by_key(|collection| collection.cid);
-        all
-    }
-
-    /// An offer by number.
-    #[must_use]
-    pub fn offer(&self, number: u32) -> Option<&Arc<Offer>> {
-        self.offers.get(&number)
-    }
-
-    /// The offer of a collection, or of a database.
-    #[must_use]
-    pub fn offer_of(&self, database: u32, collection: Option<CollectionId>) -> Option<&Arc<Offer>> {
-        self.offers_by_resource.get(&(database, collection))
-    }
-
-    /// All offers, in the order they were made.
-    #[must_use]
-    pub fn offers(&self) -> Vec<Arc<Offer>> {
-        let mut all: Vec<_> = self.offers.values().cloned().collect();
-        all.sort_by_key(|offer| offer.number);
-        all
-    }
-
-    /// Collections that are gone, but whose versions are kept.
-    #[must_use]
-    pub fn graves(&self) -> &[Grave] {
-        &self.graves
-    }
-
-    /// Reads the whole catalog from a snapshot.
-    pub(crate) async fn load(
-        snapshot: &impl Snapshot,
-        epoch: u64,
-        language: Option<&FilterCompiler>,
-    ) -> Result<Catalog> {
-        let mut catalog = Catalog {
-            epoch,
-            next: next_number(snapshot).await?,
-            ..Catalog::default()
-        };
-        for record in scan_all(snapshot, keys::meta_all(MetaKind::Database)).await? {
-            let database = Arc::new(database_of(&record)?);
-            catalog
-                .databases_by_number
-                .insert(database.number, Arc::clone(&database));
-            catalog.databases.insert(database.id.clone(), database);
-        }
-        let builds = index_builds(snapshot).await?;
-        for record in scan_all(snapshot, keys::meta_all(MetaKind::Collection)).await? {
-            let mut collection = collection_of(&record, language)?;
-            if let Some(generation) = builds.get(&collection.cid) {
-                collection.index_ready_generation = *generation;
-            }
-            let collection = Arc::new(collection);
-            catalog
-                .collections_by_number
-                .insert(collection.cid, Arc::clone(&collection));
-            let siblings = catalog.collections.entry(collection.database).or_default();
-            siblings.insert(collection.id.clone(), collection);
-        }
-        for record in scan_all(snapshot, keys::meta_all(MetaKind::Offer)).await? {
-            let offer = Arc::new(offer_of(&record)?);
-            catalog
-                .offers_by_resource
-                .insert((offer.database, offer.collection), Arc::clone(&offer));
-            catalog.offers.insert(offer.number, offer);
-        }
-        for record in scan_all(snapshot, keys::meta_all(MetaKind::View)).await? {
-            let view = Arc::new(view_of(&record)?);
-            let siblings = catalog.views.entry(view.database).or_default();
-            siblings.insert(view.id.clone(), view);
-        }
-        let watches = scan_all(snapshot, keys::meta_all(MetaKind::Watch)).await?;
-        catalog.watches = Watches::of_records(&watches)?;
-        for record in scan_all(snapshot, keys::meta_all(MetaKind::Grave)).await? {
-            catalog.graves.push(Grave::of_record(&record)?);
-        }
-        Ok(catalog)
-    }
-}
-
-/// The generation of each collection whose index has been built, but for those that were whole from the beginning.
-async fn index_builds(snapshot: &impl Snapshot) -> Result<HashMap<CollectionId, u32>> {
-    let mut builds = HashMap::new();
-    let prefix = keys::meta_all(MetaKind::IndexBuild);
-    for (key, record) in scan_keyed(snapshot, prefix).await? {
-        let build = Build::read(&record)?;
-        if let Some(number) = key.last_chunk::<4>().filter(|_| build.whole) {
-            builds.insert(CollectionId(u32::from_be_bytes(*number)), build.generation);
-        }
-    }
-    Ok(builds)
-}
-
-/// The epoch a snapshot stands at; a store without a catalog yet is at 0.
-pub(crate) async fn epoch(snapshot: &impl Snapshot) -> Result<u64> {
-    let bytes = snapshot.get(Space::Meta, keys::EPOCH).await?;
-    Ok(bytes
-        .as_ref()
-        .and_then(|bytes| bytes.as_ref().first_chunk::<8>())
-        .map_or(0, |bytes| u64::from_be_bytes(*bytes)))
-}
-
-async fn next_number(snapshot: &impl Snapshot) -> Result<u32> {
-    let bytes = snapshot.get(Space::Meta, keys::NEXT).await?;
-    Ok(bytes
-        .as_ref()
-        .and_then(|bytes| bytes.as_ref().first_chunk::<4>())
-        .map_or(FIRST_NUMBER, |bytes| u32::from_be_bytes(*bytes)))
-}
-
-/// All records under a prefix.
-pub(crate) async fn scan_all(snapshot: &impl Snapshot, prefix: Vec<u8>) -> Result<Vec<MetaRecord>> {
-    let keyed = scan_keyed(snapshot, prefix).await?;
-    Ok(keyed.into_iter().map(|(_, record)| record).collect())
-}
-
-/// All records under a prefix, with their keys.
-pub(crate) async fn scan_keyed(
-    snapshot: &impl Snapshot,
-    prefix: Vec<u8>,
-) -> Result<Vec<(Bytes, MetaRecord)>> {
-    let to = lapsedb_kv::prefix_end(&prefix);
-    let mut from = prefix;
-    let mut records = Vec::new();
-    loop {
-        let page = snapshot
-            .scan(Scan {
-                space: Space::Meta,
-                from,
-                to: to.clone(),
-                reverse: false,
-                rows_max: CATALOG_SCAN_ROWS,
-                bytes_max: CATALOG_SCAN_BYTES,
-            })
-            .await?;
-        for (key, value) in &page.rows {
-            records.push((key.clone(), MetaRecord::read(value)?));
-        }
-        match page.rows.last() {
-            Some((key, _)) if page.more => {
-                from = key.to_vec();
-                from.push(0);
-            }
-            _ => return Ok(records),
-        }
-    }
 }
 
 fn database_of(record: &MetaRecord) -> Result<Database> {

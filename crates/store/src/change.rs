@@ -1,11 +1,13 @@
 //! Changes of the catalog: records that are written and removed together, and what follows from that.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lapsedb_kv::{Batch, Engine, Expect, Fill, Scan, Snapshot, Space, Template};
 use lapsedb_record::Millis;
 use lapsedb_value::{Object, bson};
 
 use crate::Store;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, changes};
 use crate::error::Result;
 use crate::keys::{self, CollectionId, MetaKind};
 use crate::settled;
@@ -13,6 +15,11 @@ use crate::versions::catalog_log;
 use crate::versions::grave::{self, Grave};
 use crate::versions::state;
 use crate::view::View;
+
+/// Rows that are removed one by one at most.
+const FEW_ROWS_MAX: usize = 256;
+/// Bytes of them.
+const FEW_BYTES_MAX: usize = 1 << 20;
 
 /// Changes of the catalog that belong together.
 #[derive(Default)]
@@ -50,20 +57,13 @@ impl MetaChange {
         self
     }
 
-    /// Removes a collection's record; all of its data follows in the background ([`Store::drop_data`]).
+    /// Removes a collection's record; all of its data, its scripts among it, follows in the background ([`Store::drop_data`]):
+    /// nobody finds them without it, and its number is never used again.
     pub fn drop_collection(&mut self, cid: CollectionId) -> &mut MetaChange {
         self.delete(keys::meta_numbered(MetaKind::Collection, cid.0));
         self.delete(keys::meta_numbered(MetaKind::IndexBuild, cid.0));
         self.delete(settled::key(cid));
         self.delete(keys::meta_numbered(MetaKind::Capped, cid.0));
-        self.delete_prefix(keys::meta_numbered(MetaKind::Multikey, cid.0));
-        for kind in [
-            MetaKind::StoredProcedure,
-            MetaKind::Trigger,
-            MetaKind::UserDefinedFunction,
-        ] {
-            self.delete_prefix(keys::meta_owned(kind, u64::from(cid.0)));
-        }
         self.drops.push(cid);
         self
     }
@@ -123,7 +123,7 @@ impl Store {
     pub async fn change_catalog(&self, view: &View, change: MetaChange) -> Result<MetaDone> {
         let mut batch = Batch::new();
         let drops = change.drops.clone();
-        change.add_to(view, &mut batch);
+        change.add_to(view, &mut batch).await?;
         let then = self.announcing(drops, true);
         let done = self.engine().commit_then(batch, then).await?;
         Ok(MetaDone {
@@ -155,27 +155,78 @@ impl Store {
     /// When the engine fails.
     pub async fn drop_data(&self, cid: CollectionId) -> Result<()> {
         self.marks.forget(cid);
+        let view = self.view().await?;
+        let mut batch = Batch::new();
+        let mut large = Vec::new();
         let prefix = keys::collection_prefix(cid);
-        let end = lapsedb_kv::prefix_end(&prefix);
         let stays = self.has_grave(cid).await?;
         for space in Space::ALL {
-            if space != Space::Meta && !(stays && space == Space::Versions) {
-                self.engine().drop_range(space, &prefix, &end).await?;
+            if space != Space::Meta
+                && !(stays && space == Space::Versions)
+                && !delete_few(&view, space, &prefix, &mut batch).await?
+            {
+                large.push(space);
             }
         }
-        let mut batch = Batch::new();
+        for prefix in records_of(cid) {
+            delete_all(&view, Space::Meta, &prefix, &mut batch).await?;
+        }
+        // A dropped range waits for snapshots.
+        drop(view);
+        for space in large {
+            let end = lapsedb_kv::prefix_end(&prefix);
+            self.engine().drop_range(space, &prefix, &end).await?;
+        }
         batch.delete(Space::Meta, keys::meta_numbered(MetaKind::Dropping, cid.0));
         self.engine().commit(batch).await?;
         Ok(())
     }
 }
 
+/// Prefixes of the records that a collection has beside its own.
+fn records_of(cid: CollectionId) -> [Vec<u8>; 4] {
+    let owned = |kind| keys::meta_owned(kind, u64::from(cid.0));
+    [
+        keys::meta_numbered(MetaKind::Multikey, cid.0),
+        owned(MetaKind::StoredProcedure),
+        owned(MetaKind::Trigger),
+        owned(MetaKind::UserDefinedFunction),
+    ]
+}
+
+/// Removes what a view has under a prefix, one by one if that is not much. A range that is removed as such is not for every
+/// day: until it is compacted away each reader of the space has to look at it, and that adds up.
+async fn delete_all(view: &View, space: Space, prefix: &[u8], batch: &mut Batch) -> Result<()> {
+    if !delete_few(view, space, prefix, batch).await? {
+        batch.delete_range(space, prefix, lapsedb_kv::prefix_end(prefix));
+    }
+    Ok(())
+}
+
+/// Removes what a view has under a prefix one by one; false, and nothing removed, if that is much.
+async fn delete_few(view: &View, space: Space, prefix: &[u8], batch: &mut Batch) -> Result<bool> {
+    let scan = Scan {
+        rows_max: FEW_ROWS_MAX,
+        bytes_max: FEW_BYTES_MAX,
+        ..Scan::prefix(space, prefix)
+    };
+    let page = view.snapshot.scan(scan).await?;
+    if page.more {
+        return Ok(false);
+    }
+    for (key, _) in page.rows {
+        batch.delete(space, key.to_vec());
+    }
+    Ok(true)
+}
+
 impl MetaChange {
     /// Adds the change to a batch, on the condition that the catalog is still as the view saw it. Says how many events it
     /// tells.
-    pub(crate) fn add_to(self, view: &View, batch: &mut Batch) -> u16 {
-        let told = catalog_log::put(&catalog_log::events(view.catalog(), &self), batch);
-        let expect = match view.catalog().epoch {
+    pub(crate) async fn add_to(self, view: &View, batch: &mut Batch) -> Result<u16> {
+        let catalog = view.catalog();
+        let told = catalog_log::put(&catalog_log::events(catalog, &self), batch);
+        let expect = match catalog.epoch {
             0 => Expect::Absent,
             epoch => Expect::StartsWith(epoch.to_be_bytes().to_vec()),
         };
@@ -186,9 +237,12 @@ impl MetaChange {
         if self.holds_readers {
             batch.hold_readers();
         }
-        let mut epoch = Template::with_capacity(8);
-        epoch.fill(Fill::Stamp);
-        batch.put(Space::Meta, Template::from(keys::EPOCH), epoch);
+        let graves: BTreeMap<_, _> = self
+            .drops
+            .iter()
+            .filter_map(|cid| Some((grave::key(*cid), buried(catalog, *cid)?)))
+            .collect();
+        changes::put(catalog, &self.touched(catalog, &graves), batch);
         if let Some(next) = self.next {
             batch.put(
                 Space::Meta,
@@ -197,35 +251,40 @@ impl MetaChange {
             );
         }
         for prefix in self.delete_prefixes {
-            batch.delete_range(Space::Meta, prefix.clone(), lapsedb_kv::prefix_end(&prefix));
+            delete_all(view, Space::Meta, &prefix, batch).await?;
         }
         for key in self.deletes {
             batch.delete(Space::Meta, key);
         }
         for cid in &self.forgets {
             let prefix = keys::collection_prefix(*cid);
-            let end = lapsedb_kv::prefix_end(&prefix);
-            batch.delete_range(Space::Versions, prefix, end);
+            delete_all(view, Space::Versions, &prefix, batch).await?;
         }
         for cid in &self.drops {
-            match buried(view.catalog(), *cid) {
-                Some(grave) => batch.put(
-                    Space::Meta,
-                    Template::from(grave::key(*cid)),
-                    meta_value(&grave),
-                ),
-                None => batch.delete(Space::Meta, state::key(*cid)),
-            };
+            if !graves.contains_key(&grave::key(*cid)) {
+                batch.delete(Space::Meta, state::key(*cid));
+            }
             batch.put(
                 Space::Meta,
                 Template::from(keys::meta_numbered(MetaKind::Dropping, cid.0)),
                 meta_value(&Object::new()),
             );
         }
-        for (key, body) in self.puts {
+        for (key, body) in graves.into_iter().chain(self.puts) {
             batch.put(Space::Meta, Template::from(key), meta_value(&body));
         }
-        told
+        Ok(told)
+    }
+
+    /// The keys of the records that are written or removed and that images of the catalog hold. What is removed by a prefix is
+    /// what the view's image has of it: the change is committed only if nothing has come since.
+    fn touched(&self, catalog: &Catalog, graves: &BTreeMap<Vec<u8>, Object>) -> BTreeSet<Vec<u8>> {
+        let written = self.puts.iter().map(|(key, _)| key).chain(graves.keys());
+        let named = written.chain(&self.deletes).cloned();
+        let prefixes = self.delete_prefixes.iter();
+        let under = prefixes.flat_map(|prefix| changes::under(catalog, prefix));
+        let all = named.chain(under);
+        all.filter(|key| changes::is_noted(key)).collect()
     }
 }
 

@@ -15,6 +15,7 @@
 //! | Unique | cid 4, constraint 1, partition key, values | mark, ordinal 8, item tail |
 //! | Tally | cid 4, kind 1, unit 1, bucket 8 | items 8, bytes 8 |
 //! | Meta | a letter and the address of a catalog record | lsn 8, second 8, BSON |
+//! | Meta | `E`, place 2 | see `catalog/changes.rs` |
 //!
 //! "Item tail" is the item key after its cid. All integers are big-endian, so that bytes sort as numbers do.
 
@@ -439,6 +440,8 @@ pub enum MetaKind {
     Watch,
     /// A collection that is gone, but whose versions are kept.
     Grave,
+    /// Which records a change of the catalog has written or removed.
+    Change,
 }
 
 impl MetaKind {
@@ -463,6 +466,7 @@ impl MetaKind {
             MetaKind::Settled => b'Z',
             MetaKind::View => b'W',
             MetaKind::Capped => b'H',
+            MetaKind::Change => b'E',
         }
     }
 }
@@ -472,6 +476,15 @@ impl MetaKind {
 pub fn meta_numbered(kind: MetaKind, number: u32) -> Vec<u8> {
     let mut key = vec![kind.letter()];
     key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// Key of what a change of the catalog has touched. It takes the place of an older change whose number has the same rest.
+#[must_use]
+pub fn catalog_change(change: u64, kept: u16) -> Vec<u8> {
+    let place = u16::try_from(change % u64::from(kept.max(1))).unwrap_or_default();
+    let mut key = meta_all(MetaKind::Change);
+    key.extend_from_slice(&place.to_be_bytes());
     key
 }
 

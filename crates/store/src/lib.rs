@@ -30,13 +30,12 @@ mod views;
 
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
-use lapsedb_kv::{AnyEngine, Batch, Engine, Snapshot, Space, Template, Then};
+use lapsedb_kv::{AnyEngine, Batch, Engine, Space, Template, Then};
 use lapsedb_record::clock::{ClockError, Move};
 use lapsedb_record::{Clock, Millis};
 use parking_lot::Mutex;
 
-pub use catalog::{Catalog, Collection, Database, MetaRecord, NamedView, Offer};
+pub use catalog::{Catalog, Collection, Database, MetaRecord, NamedView, Offer, Upkeep};
 pub use change::{MetaChange, MetaDone};
 pub use change_feed::{ChangeLimits, ChangePage, ChangesAfter};
 pub use claims::{ClaimKey, Claimant, Claims};
@@ -62,7 +61,7 @@ pub use view::{ItemPage, ItemRange, LiveItem, ScanLimits, Span, View};
 
 pub(crate) use change::meta_value;
 
-use catalog::epoch;
+use catalog::cache::CatalogCache;
 use index::named::FilterCompiler;
 use index::named::build::Builders;
 use listen::Listeners;
@@ -79,7 +78,7 @@ const DISK_ROOM_BYTES_MIN: u64 = 1 << 30;
 pub struct Store {
     engine: AnyEngine,
     clock: Arc<Clock>,
-    image: ArcSwap<Image>,
+    catalog: CatalogCache,
     listeners: Arc<Listeners>,
     marks: Arc<Marks>,
     views: Views,
@@ -90,12 +89,6 @@ pub struct Store {
     moving_clock: tokio::sync::Mutex<()>,
 }
 
-/// The catalog in memory, and the newest commit at which it was known to be the engine's.
-struct Image {
-    stamp: u64,
-    catalog: Arc<Catalog>,
-}
-
 impl Store {
     /// What a request sees from now on.
     ///
@@ -103,35 +96,14 @@ impl Store {
     /// When the engine fails or the catalog is damaged.
     pub async fn view(&self) -> Result<View> {
         let held = self.views.enter();
+        let known = self.catalog.known();
         let snapshot = self.engine.snapshot().await?;
         // Whoever sees an item gone by a time must not see it again after a crash, so that time is made durable first.
         if let Some(leap) = self.clock.leapt() {
             self.persist_clock().await?;
             self.clock.leap_saved(leap);
         }
-        let stamp = snapshot.stamp().0;
-        let image = self.image.load();
-        if image.stamp == stamp {
-            return Ok(View::new(held, snapshot, Arc::clone(&image.catalog)));
-        }
-        let epoch = epoch(&snapshot).await?;
-        let catalog = if image.catalog.epoch == epoch {
-            Arc::clone(&image.catalog)
-        } else {
-            Arc::new(Catalog::load(&snapshot, epoch, self.filters()).await?)
-        };
-        let fresh = Arc::new(Image {
-            stamp,
-            catalog: Arc::clone(&catalog),
-        });
-        // Several requests may look at once; the newest image stays.
-        self.image.rcu(|current| {
-            if current.stamp < stamp {
-                Arc::clone(&fresh)
-            } else {
-                Arc::clone(current)
-            }
-        });
+        let catalog = self.catalog.at(&known, &snapshot, self.filters()).await?;
         Ok(View::new(held, snapshot, catalog))
     }
 

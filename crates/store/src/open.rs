@@ -3,20 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
 pub use lapsedb_kv::Verified;
 use lapsedb_kv::{AnyEngine, Batch, Engine, EngineKind, Snapshot, Space, Template, Time};
 use lapsedb_record::clock::WallOptions;
 use lapsedb_record::{Clock, Millis};
 use parking_lot::Mutex;
 
-use crate::catalog::Catalog;
+use crate::Store;
+use crate::catalog::cache::CatalogCache;
 use crate::error::StoreError;
 use crate::index::named::build::Builders;
 use crate::keys;
 use crate::settled::Marks;
 use crate::views::Views;
-use crate::{Image, Store};
 
 /// The layout this version writes.
 const STORE_FORMAT: u8 = 1;
@@ -121,10 +120,7 @@ impl Store {
         let store = Store {
             engine,
             clock,
-            image: ArcSwap::from_pointee(Image {
-                stamp: 0,
-                catalog: Arc::new(Catalog::empty()),
-            }),
+            catalog: CatalogCache::default(),
             listeners: Arc::default(),
             marks,
             views: Views::default(),

@@ -368,6 +368,6 @@ impl View {
     /// # Errors
     /// When the engine fails or the bytes are damaged.
     pub async fn meta_all(&self, prefix: Vec<u8>) -> Result<Vec<MetaRecord>> {
-        crate::catalog::scan_all(&self.snapshot, prefix).await
+        crate::catalog::load::scan_all(&self.snapshot, prefix).await
     }
 }

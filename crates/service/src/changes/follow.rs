@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use lapsedb_store::{
-    CatalogEvent, Collection, CollectionId, EventPlace, Grave, ItemRange, Source, Store, View,
+    Catalog, CatalogEvent, Collection, CollectionId, EventPlace, Grave, ItemRange, Source, Store,
+    View,
 };
 use lapsedb_value::Value;
 
@@ -23,7 +24,7 @@ pub(crate) struct Ahead {
 /// The collections that are read in one step.
 pub(crate) struct Lanes {
     pub(crate) collections: Vec<Arc<Collection>>,
-    graves: Vec<Grave>,
+    graves: Vec<Arc<Grave>>,
 }
 
 /// What is known of a collection whose document changed.
@@ -88,24 +89,55 @@ impl Ahead {
             collections: Vec::new(),
             graves: Vec::new(),
         };
-        for database in catalog.databases() {
-            if scope != Scope::Everything && database.id != namespace.database {
-                continue;
-            }
-            for collection in catalog.collections(database.number) {
-                if collection.mongo.is_some()
-                    && covers(collection.cid, &database.id, &collection.id)
-                {
-                    lanes.collections.push(collection);
-                }
+        let (collections, graves) = self.candidates(catalog, scope, namespace);
+        for collection in collections {
+            if let Some(database) = catalog.database_numbered(collection.database)
+                && collection.mongo.is_some()
+                && covers(collection.cid, &database.id, &collection.id)
+            {
+                lanes.collections.push(collection);
             }
         }
-        for grave in catalog.graves() {
+        for grave in graves {
             if covers(grave.cid, &grave.database, &grave.id) {
-                lanes.graves.push(grave.clone());
+                lanes.graves.push(grave);
             }
         }
         lanes
+    }
+
+    /// The collections that a stream may read, and those that are gone. For one on a collection, these have its name, or had
+    /// it before a change that the stream has not come to yet.
+    fn candidates(
+        &self,
+        catalog: &Catalog,
+        scope: Scope,
+        namespace: &Namespace,
+    ) -> (Vec<Arc<Collection>>, Vec<Arc<Grave>>) {
+        let own = catalog.database(&namespace.database);
+        match scope {
+            Scope::Everything => (catalog.all_collections(), catalog.graves()),
+            Scope::Database => {
+                let collections = own.map(|database| catalog.collections(database.number));
+                let graves = catalog.graves_in(&namespace.database, None);
+                (collections.unwrap_or_default(), graves)
+            }
+            Scope::Collection => {
+                let name = namespace.collection.as_str();
+                let named = own.and_then(|database| catalog.collection(database.number, name));
+                let mut collections: Vec<_> = named.into_iter().cloned().collect();
+                let mut graves = catalog.graves_in(&namespace.database, Some(name));
+                for (_, before, _) in self.renames() {
+                    collections.extend(catalog.collection_numbered(before.cid).cloned());
+                    graves.extend(catalog.grave(before.cid).cloned());
+                }
+                collections.sort_by_key(|collection| collection.cid);
+                collections.dedup_by_key(|collection| collection.cid);
+                graves.sort_by_key(|grave| grave.cid);
+                graves.dedup_by_key(|grave| grave.cid);
+                (collections, graves)
+            }
+        }
     }
 
     /// What is known of a collection where the stream stands.
@@ -142,7 +174,8 @@ impl Lanes {
     pub(crate) fn sources<'a>(&'a self, everything: &'a ItemRange) -> Vec<Source<'a>> {
         let live = self.collections.iter();
         let live = live.map(|collection| Source::Items(collection, everything));
-        live.chain(self.graves.iter().map(Source::Grave)).collect()
+        live.chain(self.graves.iter().map(|grave| Source::Grave(grave)))
+            .collect()
     }
 
     /// The numbers of all collections, those that are gone included.

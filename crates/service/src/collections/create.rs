@@ -95,7 +95,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
 
 /// Refuses one collection more than an account, or a database's shared throughput, may have.
 fn check_room(catalog: &Catalog, database: &Database, dedicated: bool) -> Result<()> {
-    if catalog.all_collections().len() >= COLLECTIONS_MAX {
+    if catalog.collections_count() >= COLLECTIONS_MAX {
         return Err(Error::bad_request(format!(
             "The account has {COLLECTIONS_MAX} containers, which is the most it may have."
         )));
@@ -103,15 +103,10 @@ fn check_room(catalog: &Catalog, database: &Database, dedicated: bool) -> Result
     if dedicated || catalog.offer_of(database.number, None).is_none() {
         return Ok(());
     }
-    let siblings = catalog.collections(database.number);
-    let sharing = siblings
-        .iter()
-        .filter(|sibling| {
-            catalog
-                .offer_of(database.number, Some(sibling.cid))
-                .is_none()
-        })
-        .count();
+    let dedicated = catalog.dedicated_in(database.number);
+    let sharing = catalog
+        .collections_in(database.number)
+        .saturating_sub(dedicated);
     if sharing >= SHARED_COLLECTIONS_MAX {
         return Err(Error::bad_request(format!(
             "{SHARED_COLLECTIONS_MAX} containers share the throughput of the database, which is the most that may; give the new one throughput of its own."

@@ -1,6 +1,6 @@
 //! Builds indexes anew when their policy has changed, in the background, from the request units that are left over.
 
-use lapsedb_store::{Collection, View};
+use lapsedb_store::{Collection, Upkeep, View};
 
 use crate::background::Piece;
 use crate::charge;
@@ -48,15 +48,13 @@ impl Service {
     async fn build_step(&self) -> Result<bool> {
         let view = self.store().view().await?;
         let mut more = false;
-        for collection in view.catalog().all_collections() {
-            if !collection.index_is_whole() {
-                let room = self.build_room(&view, &collection);
-                let built = self.store().build_index(collection.cid, room);
-                let background = &self.maintenance().background;
-                let piece = Piece::BuildIndex(collection.cid);
-                let whole = background.run(piece, built).await;
-                more |= whole == Some(false) && room > ITEMS_PER_STEP_MIN;
-            }
+        for collection in view.catalog().in_need_of(Upkeep::IndexBuild) {
+            let room = self.build_room(&view, &collection);
+            let built = self.store().build_index(collection.cid, room);
+            let background = &self.maintenance().background;
+            let piece = Piece::BuildIndex(collection.cid);
+            let whole = background.run(piece, built).await;
+            more |= whole == Some(false) && room > ITEMS_PER_STEP_MIN;
         }
         Ok(more)
     }

@@ -28,7 +28,7 @@ pub async fn create(ctx: &Ctx, body: &Object, wanted: Option<&Wanted>) -> Result
         if view.catalog().database(&id).is_some() {
             return Err(names::taken("Database"));
         }
-        if view.catalog().databases().len() >= DATABASES_MAX {
+        if view.catalog().databases_count() >= DATABASES_MAX {
             return Err(Error::bad_request(format!(
                 "The account has {DATABASES_MAX} databases, which is the most it may have."
             )));

@@ -26,10 +26,8 @@ pub async fn delete(ctx: &Ctx, id: &str, conditions: &Conditions) -> Result<Repl
         for collection in catalog.collections(database.number) {
             change.drop_collection(collection.cid);
         }
-        for offer in catalog.offers() {
-            if offer.database == database.number {
-                change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
-            }
+        for offer in catalog.offers_in(database.number) {
+            change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
         }
         users::forget_all(&mut change, database.number);
         change.delete_prefix(keys::meta_owned(MetaKind::View, u64::from(database.number)));

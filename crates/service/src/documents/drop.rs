@@ -53,8 +53,8 @@ pub async fn drop_collection(work: &mut Work, namespace: &Namespace) -> Result<D
             change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
         }
         change.drop_collection(collection.cid);
-        let left = catalog.collections(collection.database).len() - 1
-            + catalog.views(collection.database).len();
+        let left =
+            catalog.collections_in(collection.database) - 1 + catalog.views_in(collection.database);
         forget_empty(&view, collection.database, left, &mut change);
         let indexes = names(&collection).len();
         if attempts.commit(ctx, &view, change).await?.is_some() {
@@ -83,7 +83,7 @@ async fn drop_views(
         let owner = u64::from(found.database);
         change.delete(keys::meta_named(MetaKind::View, owner, &found.id));
     }
-    let left = view.catalog().collections(database).len() + before - all.len();
+    let left = view.catalog().collections_in(database) + before - all.len();
     forget_empty(view, database, left, &mut change);
     let done = attempts.commit(ctx, view, change).await?;
     Ok(done.map(|_| Dropped::View))
@@ -116,7 +116,7 @@ pub async fn drop_database(work: &mut Work, name: &str) -> Result<bool> {
             .iter()
             .filter(|collection| collection.mongo.is_some())
             .collect();
-        if own.is_empty() && catalog.views(database.number).is_empty() {
+        if own.is_empty() && catalog.views_in(database.number) == 0 {
             return Ok(false);
         }
         let mut change = MetaChange::default();

@@ -47,7 +47,7 @@ pub async fn list_databases(work: &mut Work) -> Result<Vec<ListedDatabase>> {
     let mut listed = Vec::new();
     for database in view.catalog().databases() {
         let own: Vec<_> = own_collections(&view, database.number);
-        if own.is_empty() && view.catalog().views(database.number).is_empty() {
+        if own.is_empty() && view.catalog().views_in(database.number) == 0 {
             continue;
         }
         let mut bytes = 0;

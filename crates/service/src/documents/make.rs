@@ -107,7 +107,7 @@ impl<'a> Places<'a> {
             view,
             numbers: Numbers::of(view),
             databases: HashMap::new(),
-            collections: view.catalog().all_collections().len(),
+            collections: view.catalog().collections_count(),
         })
     }
 
@@ -221,7 +221,7 @@ pub(crate) fn database_for(
         return Ok(database.number);
     }
     check_case(view, name)?;
-    if catalog.databases().len() >= DATABASES_MAX {
+    if catalog.databases_count() >= DATABASES_MAX {
         return Err(too_many(DATABASES_MAX, "databases"));
     }
     let number = numbers.take(u32::MAX)?;
@@ -279,9 +279,7 @@ fn check_system(namespace: &Namespace) -> Result<()> {
 
 /// Two databases whose names differ only in case are one too many: file systems and users mix them up.
 fn check_case(view: &View, name: &str) -> Result<()> {
-    let same = |other: &str| other.eq_ignore_ascii_case(name);
-    let all = view.catalog().databases();
-    match all.iter().find(|database| same(&database.id)) {
+    match view.catalog().database_in_any_case(name) {
         Some(other) => Err(Fault::new(
             code::DATABASE_DIFFER_CASE,
             format!(

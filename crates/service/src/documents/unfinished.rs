@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lapsedb_store::{Built, CollectionId};
+use lapsedb_store::{Built, CollectionId, Upkeep};
 
 use crate::background::Piece;
 use crate::error::Result;
@@ -20,11 +20,8 @@ impl Service {
         let view = self.store().view().await?;
         let mut seen = Unfinished::new();
         let mut abandoned = Vec::new();
-        for collection in view.catalog().all_collections() {
-            if !collection.indexes.is_unfinished() {
-                continue;
-            }
-            let before = self.maintenance().unfinished.lock().clone();
+        let before = self.maintenance().unfinished.lock().clone();
+        for collection in view.catalog().in_need_of(Upkeep::NamedIndexes) {
             for index in collection.indexes.all() {
                 if index.is_unfinished() {
                     let key = (collection.cid, index.number);

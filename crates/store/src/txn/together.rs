@@ -78,7 +78,7 @@ impl Store {
         let mut first = 0;
         let changes_catalog = catalog.is_some();
         if let Some((view, change)) = catalog {
-            first = change.add_to(view, &mut batch);
+            first = change.add_to(view, &mut batch).await?;
         }
         let mut collections = Vec::with_capacity(txns.len());
         let mut told = Vec::new();

@@ -138,14 +138,9 @@ fn view_events(catalog: &Catalog, change: &MetaChange) -> Vec<Object> {
             tell(number, id, before, after);
         }
     }
-    if change.deletes.iter().any(|key| key.starts_with(&kind)) {
-        let databases = catalog.databases();
-        let views = databases.iter().flat_map(|one| catalog.views(one.number));
-        for view in views {
-            let key = keys::meta_named(MetaKind::View, u64::from(view.database), &view.id);
-            if change.deletes.contains(&key) {
-                tell(view.database, &view.id, Some(&view.definition), None);
-            }
+    for key in change.deletes.iter().filter(|key| key.starts_with(&kind)) {
+        if let Some(view) = catalog.view_of_key(key) {
+            tell(view.database, &view.id, Some(&view.definition), None);
         }
     }
     told
@@ -227,6 +222,33 @@ fn u32_of(body: &Object, name: &str) -> Option<u32> {
     u32::try_from(body.get(name)?.as_i64()?).ok()
 }
 
+/// The events from a key on.
+fn events_behind(from: Vec<u8>) -> Scan {
+    Scan {
+        space: Space::Versions,
+        from,
+        to: lapsedb_kv::prefix_end(&keys::collection_prefix(CATALOG_LOG)),
+        reverse: false,
+        rows_max: STEP_ROWS_MAX,
+        bytes_max: STEP_BYTES_MAX,
+    }
+}
+
+/// Where the event with this key stands.
+fn place_of(key: &[u8]) -> Result<Place> {
+    let place = key.get(4..).and_then(|rest| rest.split_first_chunk::<8>());
+    let (lsn, index) = place.ok_or_else(unreadable)?;
+    let index = index.first_chunk::<2>().ok_or_else(unreadable)?;
+    Ok(Place {
+        lsn: u64::from_be_bytes(*lsn),
+        index: u16::from_be_bytes(*index),
+    })
+}
+
+fn unreadable() -> StoreError {
+    StoreError::Corrupt("an event of the catalog cannot be read".into())
+}
+
 impl Store {
     /// The changes of collections behind a place that a view has. With `inclusive`, also the one at the place.
     ///
@@ -244,14 +266,7 @@ impl Store {
             from.extend_from_slice(&after.lsn.to_be_bytes());
             from.extend_from_slice(&after.index.to_be_bytes());
         }
-        let mut scan = Scan {
-            space: Space::Versions,
-            from,
-            to: lapsedb_kv::prefix_end(&keys::collection_prefix(CATALOG_LOG)),
-            reverse: false,
-            rows_max: STEP_ROWS_MAX,
-            bytes_max: STEP_BYTES_MAX,
-        };
+        let mut scan = events_behind(from);
         let mut events = Vec::new();
         loop {
             let step = view.snapshot.scan(scan.clone()).await?;
@@ -266,13 +281,7 @@ impl Store {
     }
 
     fn catalog_event(&self, key: &[u8], value: &[u8]) -> Result<CatalogEvent> {
-        let bad = || StoreError::Corrupt("an event of the catalog cannot be read".into());
         let record = MetaRecord::read(value)?;
-        let (lsn, index) = key
-            .get(4..)
-            .and_then(|rest| rest.split_first_chunk::<8>())
-            .ok_or_else(bad)?;
-        let index = index.first_chunk::<2>().ok_or_else(bad)?;
         let object = |name: &str| record.body.get(name).and_then(Value::as_object);
         let collection = |name: &str| -> Result<Option<Box<Collection>>> {
             let Some(body) = object(name) else {
@@ -285,7 +294,7 @@ impl Store {
             Ok(Some(Box::new(collection_of(&record, self.filters())?)))
         };
         let Some(Value::String(database)) = record.body.get("database") else {
-            return Err(bad());
+            return Err(unreadable());
         };
         let view = match record.body.get("view") {
             Some(Value::String(id)) => Some(ViewEvent {
@@ -300,10 +309,7 @@ impl Store {
             None => (collection("before")?, collection("after")?),
         };
         Ok(CatalogEvent {
-            place: Place {
-                lsn: u64::from_be_bytes(*lsn),
-                index: u16::from_be_bytes(*index),
-            },
+            place: place_of(key)?,
             committed: record.written,
             at: record.at,
             database: database.clone(),
@@ -327,15 +333,21 @@ impl Store {
         let state = view.versions_state(CATALOG_LOG).await?;
         let mut floor = state.floor;
         let mut next = view.now().secs();
-        for event in self
-            .catalog_events(&view, Place::end_of(state.floor), false)
-            .await?
-        {
-            if event.committed >= oldest {
-                next = event.committed;
-                break;
+        let mut scan = events_behind(key_after(CATALOG_LOG, Place::end_of(state.floor)));
+        'log: loop {
+            let step = view.snapshot.scan(scan.clone()).await?;
+            for (key, value) in &step.rows {
+                let (_, committed) = MetaRecord::stamp(value)?;
+                if committed >= oldest {
+                    next = committed;
+                    break 'log;
+                }
+                floor = place_of(key)?.lsn;
             }
-            floor = event.place.lsn;
+            match step.rows.last() {
+                Some((key, _)) if step.more => scan.resume_after(key),
+                Some(_) | None => break,
+            }
         }
         if floor > state.floor {
             let mut batch = Batch::new();

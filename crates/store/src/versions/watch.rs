@@ -2,12 +2,10 @@
 //!
 //! A watch is a catalog record, so every node knows it, and making a collection is decided on a catalog that has it or not.
 
-use std::collections::HashMap;
-
 use lapsedb_record::Secs;
 use lapsedb_value::{Object, Str, Value};
 
-use crate::catalog::{Catalog, MetaRecord};
+use crate::catalog::{Catalog, MetaRecord, Ordered};
 use crate::error::{Result, StoreError};
 use crate::keys::{self, MetaKind};
 use crate::versions::history::{number, unsigned};
@@ -18,6 +16,9 @@ use crate::{MetaChange, Store};
 const RETRIES_MAX: usize = 100;
 /// How exactly it is known when a reader last came: to this part of the retention.
 const READ_PARTS: u64 = 16;
+
+/// Watches that one change ends at most.
+const ENDED_AT_ONCE_MAX: usize = 1000;
 
 /// What is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,23 +55,70 @@ pub struct Watch {
     pub retention: Secs,
 }
 
-/// All watches, by name.
+/// All watches.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watches(HashMap<Str, Watch>);
+pub(crate) struct Watches {
+    by_name: Ordered<Str, Watch>,
+    /// By the second in which they end without a reader.
+    by_end: Ordered<(Secs, Str), ()>,
+    by_retention: Ordered<(Secs, Str), ()>,
+}
 
 impl Watches {
-    pub(crate) fn of_records(records: &[MetaRecord]) -> Result<Watches> {
-        let mut all = HashMap::new();
-        for record in records {
-            let (name, watch) =
-                read(record).ok_or_else(|| StoreError::Corrupt("a watch cannot be read".into()))?;
-            all.insert(name, watch);
+    pub(crate) fn insert(&mut self, record: &MetaRecord) -> Result<()> {
+        let (name, watch) =
+            read(record).ok_or_else(|| StoreError::Corrupt("a watch cannot be read".into()))?;
+        self.by_end.insert_mut((watch.end(), name.clone()), ());
+        self.by_retention
+            .insert_mut((watch.retention, name.clone()), ());
+        self.by_name.insert_mut(name, watch);
+        Ok(())
+    }
+
+    /// Takes the watch out whose record has this key.
+    pub(crate) fn remove(&mut self, record: &[u8]) {
+        let name = record.get(keys::meta_all(MetaKind::Watch).len()..);
+        let name = name.and_then(|name| std::str::from_utf8(name).ok());
+        let known = name.and_then(|name| self.by_name.get_key_value(name));
+        if let Some((name, watch)) = known.map(|(name, watch)| (name.clone(), *watch)) {
+            self.by_end.remove_mut(&(watch.end(), name.clone()));
+            self.by_retention
+                .remove_mut(&(watch.retention, name.clone()));
+            self.by_name.remove_mut(&name);
         }
-        Ok(Watches(all))
+    }
+
+    /// All that they say, for tests.
+    #[cfg(test)]
+    pub(crate) fn described(&self) -> [String; 3] {
+        use crate::catalog::in_order;
+        [
+            in_order(&self.by_name),
+            in_order(&self.by_end),
+            in_order(&self.by_retention),
+        ]
+    }
+
+    /// The keys of their records.
+    pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
+        self.by_name.keys().map(|name| key(name)).collect()
     }
 
     fn get(&self, watched: Watched<'_>) -> Option<&Watch> {
-        self.0.get(watched.name().as_str())
+        self.by_name.get(watched.name().as_str())
+    }
+
+    /// The names of those that have ended before a second, the first ones first.
+    fn ended(&self, before: Secs) -> impl Iterator<Item = &Str> {
+        let in_order = self.by_end.keys();
+        let ended = in_order.take_while(move |(end, _)| *end < before);
+        ended.map(|(_, name)| name)
+    }
+}
+
+impl Watch {
+    fn end(&self) -> Secs {
+        self.read.plus(self.retention)
     }
 }
 
@@ -144,7 +192,8 @@ impl Catalog {
 
     /// The longest retention of all watches.
     pub(crate) fn longest_watch(&self) -> Option<Secs> {
-        self.watches.0.values().map(|watch| watch.retention).max()
+        let longest = self.watches.by_retention.last();
+        longest.map(|((retention, _), ())| *retention)
     }
 }
 
@@ -177,7 +226,7 @@ impl Store {
         Err(StoreError::Retry)
     }
 
-    /// Ends watches that no reader has come to for their retention.
+    /// Ends watches that no reader has come to for their retention, a number of them at a time.
     ///
     /// # Errors
     /// [`StoreError::Retry`] when the catalog has changed; otherwise when the engine fails.
@@ -185,11 +234,9 @@ impl Store {
         let now = view.now().secs();
         let mut change = MetaChange::default();
         let mut any = false;
-        for (name, watch) in &view.catalog().watches.0 {
-            if watch.read.plus(watch.retention) < now {
-                change.delete(key(name));
-                any = true;
-            }
+        for name in view.catalog().watches.ended(now).take(ENDED_AT_ONCE_MAX) {
+            change.delete(key(name));
+            any = true;
         }
         if any {
             self.change_catalog(view, change).await?;

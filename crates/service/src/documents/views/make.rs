@@ -43,7 +43,7 @@ pub(crate) async fn make_view(
         let mut change = MetaChange::default();
         let mut numbers = Numbers::of(&view);
         let database = database_for(&view, &namespace.database, &mut change, &mut numbers)?;
-        if view.catalog().views(database).len() >= VIEWS_MAX {
+        if view.catalog().views_in(database) >= VIEWS_MAX {
             return Err(Fault::new(
                 code::BAD_VALUE,
                 format!("There are {VIEWS_MAX} views, which is the most there may be."),
