@@ -56,6 +56,11 @@ fn stages_of_the_second_tier() {
     run(include_str!("recorded/more_stages.jsonl"), 100);
 }
 
+#[test]
+fn what_suites_of_clients_ask() {
+    run(include_str!("recorded/client_suites.jsonl"), 400);
+}
+
 /// Runs all lines, and checks that there are as many as there should be at least.
 fn run(text: &str, least: usize) {
     let mut lines = text.lines();

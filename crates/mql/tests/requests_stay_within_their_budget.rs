@@ -235,6 +235,7 @@ const NOT_LARGER: &[&str] = &[
     "$toDate",
     "$toDecimal",
     "$toDouble",
+    "$toHashedIndexKey",
     "$toInt",
     "$toLong",
     "$toLower",

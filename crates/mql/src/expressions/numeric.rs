@@ -150,6 +150,19 @@ impl Num {
         }
     }
 
+    /// The quotient: a double unless a decimal takes part. Nothing of a division by zero.
+    pub(crate) fn divide(self, other: Num) -> Option<Num> {
+        if other.is_zero() {
+            return None;
+        }
+        Some(match self.pair(other) {
+            Pair::Decimal(a, b) => Num::Decimal(a.div(b)),
+            Pair::Int(..) | Pair::Long(..) | Pair::Double(..) => {
+                Num::Double(self.to_f64() / other.to_f64())
+            }
+        })
+    }
+
     pub(crate) fn value(self) -> Value {
         match self {
             Num::Int(n) => Value::Int32(n),

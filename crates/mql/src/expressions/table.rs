@@ -143,6 +143,7 @@ const OPERATORS: &[(&str, Form)] = &[
     ("$toDate", types::to_date::FORM),
     ("$toDecimal", types::to_decimal::FORM),
     ("$toDouble", types::to_double::FORM),
+    ("$toHashedIndexKey", types::to_hashed_index_key::FORM),
     ("$toInt", types::to_int::FORM),
     ("$toLong", types::to_long::FORM),
     ("$toLower", string::to_lower::FORM),

@@ -115,6 +115,22 @@ impl Lookup {
         let inner = self.inner.iter().flat_map(|inner| &inner.stages);
         inner.for_each(|stage| stage.reads(names));
     }
+
+    /// Whether its pipeline begins with documents of its own, so that the other collection is not read.
+    fn brings_documents(&self) -> bool {
+        let first = self.inner.as_ref().and_then(|inner| inner.stages.first());
+        matches!(first, Some(Stage::Documents(_)))
+    }
+
+    /// What the documents that its pipeline brings must fulfil to belong to one, if fields must be equal.
+    fn wanted(&self, document: &Object, options: &Options) -> Result<Option<Filter>> {
+        let equal = self.equal.as_ref().filter(|_| self.brings_documents());
+        let wanted = equal.map(|equal| {
+            let values = local_values(document, &equal.local);
+            Filter::parse(&equality(&equal.foreign, values), options)
+        });
+        wanted.transpose()
+    }
 }
 
 /// Whether a pipeline brings its own documents.
@@ -232,11 +248,11 @@ impl Joining {
         let lookup = Arc::clone(&self.lookup);
         let mut batch = documents.len().min(BATCH_DOCUMENTS_MAX);
         let found = match &lookup.equal {
-            Some(equal) => {
+            Some(equal) if !lookup.brings_documents() => {
                 let batch = documents.range(..batch);
                 Some(Found::read(&lookup.from, equal, batch, foreign, &self.options).await?)
             }
-            None => None,
+            Some(_) | None => None,
         };
         while batch > 0
             && !out.is_enough()
@@ -268,7 +284,11 @@ impl Joining {
         matching: Option<Made>,
         foreign: &dyn Foreign,
     ) -> Result<Made> {
+        let wanted = self.lookup.wanted(document, &self.options)?;
         if inner.variables.is_empty() {
+            if let Some(wanted) = wanted {
+                return run_own(&inner.stages, &wanted, &self.options, foreign).await;
+            }
             if let Some(matching) = matching {
                 return run_read(&inner.stages, &self.options, matching, foreign).await;
             }
@@ -303,6 +323,11 @@ impl Joining {
         };
         let mut stages = parse_stages(&inner.raw, &context)?;
         sort::optimize(&mut stages);
+        if let Some(wanted) = wanted {
+            let outcome = run_own(&stages, &wanted, &options, foreign).await;
+            budget.set_kept(constants);
+            return outcome;
+        }
         let documents = match matching {
             Some(matching) => matching,
             None if self.whole.is_none() && self.is_served(foreign, &stages).await? => {
@@ -357,6 +382,25 @@ async fn run_read(
     let outcome = run_all(stages, options, read.documents, foreign).await?;
     outcome.held.absorb(&read.held);
     Ok(outcome)
+}
+
+/// Runs a pipeline that begins with documents of its own: those that fulfil a filter go on.
+async fn run_own(
+    stages: &[Stage],
+    wanted: &Filter,
+    options: &Options,
+    foreign: &dyn Foreign,
+) -> Result<Made> {
+    let (own, rest) = stages.split_at_checked(1).unwrap_or_default();
+    let mut brought = run_all(own, options, Vec::new(), foreign).await?;
+    let mut kept = Vec::with_capacity(brought.documents.len());
+    for document in brought.documents {
+        if wanted.matches(&document)? {
+            kept.push(document);
+        }
+    }
+    brought.documents = kept;
+    run_read(rest, options, brought, foreign).await
 }
 
 /// Copies of documents, counted before each is made.

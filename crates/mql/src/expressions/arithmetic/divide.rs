@@ -15,11 +15,6 @@ fn run(args: &Args<'_>) -> Result<Value> {
             type_name(&args[1])
         )));
     };
-    if b.is_zero() {
-        return Err(MqlError::bad_value("can't $divide by zero"));
-    }
-    Ok(match a.pair(b) {
-        Pair::Decimal(a, b) => decimal(a.div(b)),
-        Pair::Int(..) | Pair::Long(..) | Pair::Double(..) => Value::Double(a.to_f64() / b.to_f64()),
-    })
+    let quotient = a.divide(b).map(Num::value);
+    quotient.ok_or_else(|| MqlError::bad_value("can't $divide by zero"))
 }

@@ -17,6 +17,7 @@ pub(crate) mod to_bool;
 pub(crate) mod to_date;
 pub(crate) mod to_decimal;
 pub(crate) mod to_double;
+pub(crate) mod to_hashed_index_key;
 pub(crate) mod to_int;
 pub(crate) mod to_long;
 pub(crate) mod to_object_id;

@@ -7,14 +7,14 @@ use super::*;
 struct Covariance {
     input: Expr,
     bounds: Option<Bounds>,
-    bias: f64,
+    bias: u32,
 }
 
 pub(super) fn parse(spec: Spec<'_>) -> Result<Arc<dyn Function>> {
-    parse_with(spec, 0.0)
+    parse_with(spec, 0)
 }
 
-pub(super) fn parse_with(spec: Spec<'_>, bias: f64) -> Result<Arc<dyn Function>> {
+pub(super) fn parse_with(spec: Spec<'_>, bias: u32) -> Result<Arc<dyn Function>> {
     Ok(Arc::new(Covariance {
         input: Expr::parse(spec.argument, spec.names)?,
         bounds: spec.bounds,
@@ -29,9 +29,7 @@ impl Function for Covariance {
         let read = |at: usize| {
             let value = part.eval(&self.input, at)?;
             Ok(match value.as_array() {
-                Some([x, y]) => Num::of(x)
-                    .zip(Num::of(y))
-                    .map(|(x, y)| (x.to_f64(), y.to_f64())),
+                Some([x, y]) => Num::of(x).zip(Num::of(y)),
                 Some(_) | None => None,
             })
         };
@@ -46,18 +44,24 @@ impl Function for Covariance {
 }
 
 impl Covariance {
-    fn of<'a>(&self, points: impl Iterator<Item = &'a (f64, f64)>) -> Value {
-        let (mut count, mut mean_x, mut mean_y, mut together) = (0.0, 0.0, 0.0, 0.0);
+    /// A decimal if one takes part.
+    fn of<'a>(&self, points: impl Iterator<Item = &'a (Num, Num)>) -> Value {
+        let (mut count, mut mean_x, mut mean_y) = (0, Num::Int(0), Num::Int(0));
+        let mut together = Num::Int(0);
+        let over = |sum: Num, count: u32| sum.divide(Num::Double(f64::from(count)));
         for (x, y) in points {
-            count += 1.0;
-            let before = x - mean_x;
-            mean_x += before / count;
-            mean_y += (y - mean_y) / count;
-            together += before * (y - mean_y);
+            count += 1;
+            let nothing = Num::Int(0);
+            let before = x.subtract(mean_x);
+            mean_x = mean_x.add(over(before, count).unwrap_or(nothing));
+            mean_y = mean_y.add(over(y.subtract(mean_y), count).unwrap_or(nothing));
+            together = together.add(before.multiply(y.subtract(mean_y)));
         }
-        match count - self.bias > 0.0 {
-            true => Value::Double(together / (count - self.bias)),
-            false => Value::Null,
+        match count.saturating_sub(self.bias) {
+            0 => Value::Null,
+            // One point varies with nothing, whatever kind of number it is.
+            1 if self.bias == 0 => Value::Double(0.0),
+            divisor => over(together, divisor).map_or(Value::Null, Num::value),
         }
     }
 }

@@ -3,5 +3,5 @@
 use super::*;
 
 pub(super) fn parse(spec: Spec<'_>) -> Result<Arc<dyn Function>> {
-    covariance_pop::parse_with(spec, 1.0)
+    covariance_pop::parse_with(spec, 1)
 }

@@ -58,34 +58,37 @@ impl Slope {
         })
     }
 
-    /// How far two documents lie apart: in numbers, or in units of time.
-    pub(super) fn apart(&self, from: &Value, to: &Value) -> Result<f64> {
+    /// How far two documents lie apart: in numbers, or in milliseconds.
+    pub(super) fn apart(&self, from: &Value, to: &Value) -> Result<Num> {
         let wrong = |code, what: &str| {
             let message = format!("{} {what}", self.name);
             Err(MqlError::new(code, message))
         };
         match (from, to, self.unit) {
-            (Value::Date(a), Value::Date(b), Some(unit)) => {
-                Ok((*b as f64 - *a as f64) / unit.fixed_millis().unwrap_or(1) as f64)
-            }
+            (Value::Date(a), Value::Date(b), Some(_)) => Ok(Num::Long(*b).subtract(Num::Long(*a))),
             (Value::Date(_), Value::Date(_), None) => {
                 wrong(5624900, "where the sortBy is a Date requires a 'unit'")
             }
             (_, _, Some(_)) => wrong(5624901, "with 'unit' expects the sortBy field to be a Date"),
             (a, b, None) => match (Num::of(a), Num::of(b)) {
-                (Some(a), Some(b)) => Ok(b.subtract(a).to_f64()),
+                (Some(a), Some(b)) => Ok(b.subtract(a)),
                 _ => wrong(5624902, "sortBy value must be numeric or a date"),
             },
         }
     }
 
+    /// The milliseconds of its unit, if it has one.
+    pub(super) fn millis(&self) -> Option<Num> {
+        self.unit.and_then(Unit::fixed_millis).map(Num::Long)
+    }
+
     /// The input's value, which must be a number or a date.
-    pub(super) fn value(&self, part: &Part<'_>, at: usize) -> Result<f64> {
+    pub(super) fn value(&self, part: &Part<'_>, at: usize) -> Result<Num> {
         let value = part.eval(&self.input, at)?;
         match &value {
-            Value::Date(millis) => Ok(*millis as f64),
+            Value::Date(millis) => Ok(Num::Long(*millis)),
             other => match Num::of(other) {
-                Some(number) => Ok(number.to_f64()),
+                Some(number) => Ok(number),
                 None if is_nullish(other) => {
                     let message = format!("{} input must not be null or missing", self.name);
                     Err(MqlError::new(5624903, message))
@@ -114,10 +117,17 @@ impl Function for Derivative {
                 self.slope.value(part, first)?,
                 self.slope.value(part, last)?,
             );
-            if first == last || run == 0.0 {
+            if first == last {
                 return Ok(Value::Null);
             }
-            Ok(Value::Double((to - from) / run))
+            let slope = to
+                .subtract(from)
+                .divide(run)
+                .map(|slope| match self.slope.millis() {
+                    Some(millis) => slope.multiply(millis),
+                    None => slope,
+                });
+            Ok(slope.map_or(Value::Null, Num::value))
         };
         (0..part.len()).map(value).collect()
     }

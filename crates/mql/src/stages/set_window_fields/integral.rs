@@ -37,11 +37,16 @@ impl Function for Integral {
                     (false, Some(_)) => Value::Double(0.0),
                 });
             }
-            let mut area = 0.0;
+            let mut area = Num::Int(0);
             for ((from, low), (to, high)) in inside.iter().zip(inside.iter().skip(1)) {
-                area += self.slope.apart(from, to)? * (low + high) / 2.0;
+                let twice = self.slope.apart(from, to)?.multiply(low.add(*high));
+                area = area.add(twice.divide(Num::Double(2.0)).unwrap_or(Num::Int(0)));
             }
-            Ok(Value::Double(area))
+            let area = match self.slope.millis() {
+                Some(millis) => area.divide(millis),
+                None => Some(area),
+            };
+            Ok(area.map_or(Value::Null, Num::value))
         };
         (0..part.len()).map(area).collect()
     }

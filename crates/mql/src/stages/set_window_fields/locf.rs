@@ -9,11 +9,6 @@ pub(super) fn parse(spec: Spec<'_>) -> Result<Arc<dyn Function>> {
     if spec.bounds.is_some() {
         return Err(failed("'window' field is not allowed in $locf"));
     }
-    if spec.sort.is_none() {
-        return Err(failed(
-            "$locf must be specified with a top level sortBy expression",
-        ));
-    }
     Ok(Arc::new(Locf(Expr::parse(spec.argument, spec.names)?)))
 }
 
