@@ -62,6 +62,19 @@ def test_a_view_is_found_counted_and_aggregated_as_a_collection(numbers):
     assert list(grouped) == [{"_id": "a", "n": 2}, {"_id": "b", "n": 1}, {"_id": "c", "n": 2}]
 
 
+def test_create_of_what_is_there_names_its_options(db):
+    db.create_collection("k", capped=True, size=4096, max=5)
+    db.command("create", "k", capped=True, size=4096, max=5)
+    with pytest.raises(OperationFailure) as caught:
+        db.command("create", "k", capped=True, size=4096)
+    (shown,) = db.command("listCollections", filter={"name": "k"})["cursor"]["firstBatch"]
+    assert caught.value.code == 48
+    assert caught.value.details["errmsg"] == (
+        f"namespace {db.name}.k already exists, but with different options: "
+        f'{{ uuid: UUID("{shown["info"]["uuid"]}"), capped: true, size: 4096, max: 5 }}'
+    )
+
+
 def test_views_stand_on_views_and_are_joined(numbers):
     numbers.create_collection("w", viewOn="v", pipeline=[{"$project": {"x": 1}}])
     assert list(numbers.w.find({"x": 5})) == [{"_id": 5, "x": 5}]

@@ -172,7 +172,7 @@ def test_a_write_that_fails_tells_of_its_concern_too(wire, db):
     db.b.insert_one({})
     rename = {"renameCollection": f"{db.name}.a", "to": f"{db.name}.b"}
     for database, command, code in (
-        (db.name, {"create": "a"}, 48),
+        (db.name, {"create": "a", "capped": True, "size": 4096}, 48),
         ("admin", rename, 48),
         (db.name, {"dropIndexes": "a", "index": "x"}, 27),
     ):

@@ -2,6 +2,7 @@
 
 mod capped;
 mod clustered;
+mod same;
 mod time_series;
 mod validation;
 
@@ -19,6 +20,7 @@ use crate::documents::views::{find_view, make_view};
 use crate::documents::work::Work;
 
 pub(crate) use capped::{max_of, size_of};
+pub(crate) use same::{check_same, check_same_collection};
 pub(crate) use validation::{ACTIONS, LEVELS, check_validator};
 
 /// The members of a command that say what is made.
@@ -43,10 +45,10 @@ pub const CREATE_OPTIONS: [&str; 18] = [
     "viewOn",
 ];
 
-/// Makes a collection or a view.
+/// Makes a collection or a view. One that is there with the same options stays as it is.
 ///
 /// # Errors
-/// When the name is taken, an option is wrong, or who asks may not.
+/// When the name is taken by something made with other options, an option is wrong, or who asks may not.
 pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) -> Result<()> {
     let members = Members {
         context: "create",
@@ -62,13 +64,12 @@ pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) ->
         return view(work, namespace, &members).await;
     }
     let options = options(namespace, &members)?;
-    let taken = |message: String| Err(Fault::new(code::NAMESPACE_EXISTS, message));
     let seen = work.ctx.view().await?;
-    if find_view(&seen, namespace).is_some() {
-        return taken(format!("A view already exists. NS: {namespace}"));
+    if let Some(view) = find_view(&seen, namespace) {
+        return check_same(namespace, None, &view.definition, &options);
     }
     if !new(work, &seen, namespace, &options).await? {
-        return taken(format!("Collection {namespace} already exists."));
+        there_already(work, namespace, &options).await?;
     }
     match time_series::ttl_index(&options) {
         Some(index) => {
@@ -77,6 +78,20 @@ pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) ->
         }
         None => Ok(()),
     }
+}
+
+/// Refuses a collection that is there with other options; in a transaction, any.
+async fn there_already(work: &Work, namespace: &Namespace, options: &Object) -> Result<()> {
+    work.ctx.who.may_administer()?;
+    if !work.in_transaction()
+        && let Some(found) = find_collection(&work.ctx.view().await?, namespace)
+    {
+        return check_same_collection(namespace, &found, options);
+    }
+    Err(Fault::new(
+        code::NAMESPACE_EXISTS,
+        format!("Collection {namespace} already exists."),
+    ))
 }
 
 /// Makes a collection; in a transaction, for the transaction alone until it commits. Says whether it is new.

@@ -10,6 +10,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::attempts::{Attempts, Numbers};
 use crate::ctx::Ctx;
+use crate::documents::create::{check_same, check_same_collection};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::make::database_for;
 use crate::documents::namespace::Namespace;
@@ -21,10 +22,10 @@ const REFUSED_STAGES: [&str; 3] = ["$changeStream", "$merge", "$out"];
 /// Views of one database at most.
 const VIEWS_MAX: usize = 1000;
 
-/// Makes a view with a definition as the client gave it.
+/// Makes a view with a definition as the client gave it. One that is there with the same stays as it is.
 ///
 /// # Errors
-/// When the name is taken, the definition is wrong, or who asks may not.
+/// When the name is taken by something else, the definition is wrong, or who asks may not.
 pub(crate) async fn make_view(
     ctx: &Ctx,
     namespace: &Namespace,
@@ -37,7 +38,9 @@ pub(crate) async fn make_view(
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
-        check_name(&view, namespace)?;
+        if is_there(&view, namespace, &definition)? {
+            return Ok(());
+        }
         let definition = definition.clone();
         graph::check(&view, namespace, &definition)?;
         let mut change = MetaChange::default();
@@ -61,25 +64,23 @@ pub(crate) async fn make_view(
     }
 }
 
-/// Refuses a name that is taken.
-fn check_name(view: &View, namespace: &Namespace) -> Result<()> {
+/// Whether the view is there as it is wanted. Refuses a name that is taken by something else.
+fn is_there(view: &View, namespace: &Namespace, definition: &Object) -> Result<bool> {
+    if let Some(found) = find_view(view, namespace) {
+        check_same(namespace, None, &found.definition, definition)?;
+        return Ok(true);
+    }
     let catalog = view.catalog();
     let collection = catalog
         .database(&namespace.database)
         .and_then(|database| catalog.collection(database.number, &namespace.collection));
-    if collection.is_some() {
-        return Err(Fault::new(
-            code::NAMESPACE_EXISTS,
-            format!("Cannot create collection {namespace} - collection already exists."),
-        ));
+    match collection {
+        Some(collection) => {
+            check_same_collection(namespace, collection, definition)?;
+            Ok(true)
+        }
+        None => Ok(false),
     }
-    if find_view(view, namespace).is_some() {
-        return Err(Fault::new(
-            code::NAMESPACE_EXISTS,
-            "Namespace already exists",
-        ));
-    }
-    Ok(())
 }
 
 /// A definition as it is kept, once everything that can be said against it by itself has been asked, and whether who asks may
