@@ -74,7 +74,6 @@ MALFORMED = {
     "body cut off": frame(INNER[:-1]),
     "BSON without its end": frame(msg(body(bson.encode(PING)[:-1] + b"\1"))),
     "BSON of an unknown type": frame(msg(body(bson.encode(PING).replace(b"\x10ping", b"\x55ping")))),
-    "text that is not UTF-8": frame(msg(body(bson.encode({"ping": "aXb", "$db": "admin"}).replace(b"aXb", b"a\xffb")))),
     **{f"claims to unpack to {claim}": compressed(INNER, claim=claim) for claim in (-1, 0, 1, len(INNER) - 1, len(INNER) + 1, 47_999_984, 48_000_000, 2**31 - 1)},
     "unknown compressor": compressed(INNER, 9),
     "rubbish instead of zlib": compressed(INNER, packed=b"rubbish"),
@@ -101,6 +100,33 @@ def test_what_is_no_message_closes_the_connection_with_one_line(server, name):
     assert len(written) == 1 and CLOSED in written[0] and "WARN" in written[0], written
     with Raw(server.mongo_port) as raw:
         assert raw.ask({"ping": 1})["ok"] == 1
+
+
+def broken(document):
+    """A document whose text is not UTF-8."""
+    return bson.encode(document).replace(b"aXb", b"a\xffb")
+
+
+def test_a_text_that_is_not_utf8_fails_its_command_alone(server):
+    before = len(lines(server))
+    insert = {"insert": "broken", "$db": "utf8"}
+    large = [{"_id": n, "t": "x" * 100_000} for n in range(4)]
+    with Raw(server.mongo_port) as raw:
+        for bad in (
+            msg(body(broken({"ping": "aXb", "$db": "admin"}))),
+            msg(body(broken({"ping": 1, "aXb": 1, "$db": "admin"}))),
+            msg(body(broken({**insert, "documents": [{"_id": 1}, {"t": "aXb"}]}))),
+            msg(body(insert), sequence("documents", [{"_id": 1}, broken({"t": "aXb"})])),
+            msg(body(insert), sequence("documents", [*large, broken({"t": "aXb"})])),
+        ):
+            reply = raw.send(frame(bad)).reply()
+            assert (reply["ok"], reply["code"], reply["codeName"]) == (0, 22, "InvalidBSON"), reply
+            assert "not valid UTF-8" in reply["errmsg"]
+            assert raw.ask({"count": "broken"}, db="utf8")["n"] == 0
+        # One that wants no answer gets none.
+        raw.send(frame(msg(body(broken({"ping": "aXb", "$db": "admin"})), flags=2)))
+        assert raw.ask({"ping": 1})["ok"] == 1
+    assert lines(server)[before:] == []
 
 
 def test_a_client_that_goes_away_writes_no_line(server):

@@ -16,6 +16,7 @@ pub(crate) const INTERNAL_ERROR: i32 = 1;
 pub(crate) const TYPE_MISMATCH: i32 = 14;
 pub(crate) const AUTHENTICATION_FAILED: i32 = 18;
 pub(crate) const OVERFLOW: i32 = 15;
+pub(crate) const INVALID_BSON: i32 = 22;
 pub(crate) const OBJECT_TOO_LARGE: i32 = 10_334;
 pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
 pub(crate) const INVALID_OPTIONS: i32 = 72;

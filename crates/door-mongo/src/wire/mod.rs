@@ -36,7 +36,7 @@ pub const OP_MSG: i32 = 2013;
 pub struct Malformed {
     /// What is wrong.
     pub text: String,
-    /// The frame was whole, but what it held is more than is allowed: so it is answered. All else closes the connection.
+    /// The frame was whole, but what it held is not allowed: so it is answered. All else closes the connection.
     pub refusal: Option<Refusal>,
 }
 
@@ -289,6 +289,8 @@ pub(crate) fn refused<T>(error: BsonError) -> Result<T, Malformed> {
             codes::OVERFLOW,
             format!("BSONObj exceeds maximum nested object depth: {DEPTH_MAX}"),
         ),
+        // The frame is whole, so only what it asks for is refused. Texts are UTF-8 here; MongoDB would keep the bytes as they are.
+        BsonErrorKind::InvalidUtf8 => too_much(codes::INVALID_BSON, error.to_string()),
         _ => malformed(error.to_string()),
     }
 }
