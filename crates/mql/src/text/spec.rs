@@ -80,6 +80,21 @@ impl TextSpec {
         }
     }
 
+    /// The same, each with how much it counts in the document.
+    ///
+    /// # Errors
+    /// As of [`TextSpec::index_terms`].
+    pub fn scored_index_terms(&self, document: &Object) -> Result<Vec<(String, f64)>> {
+        self.index_terms(document)?;
+        let mut all = BTreeSet::new();
+        self.visit(document, &mut |text, language, _| {
+            all.extend(terms(text, language, Strictness::default()));
+        })?;
+        let scores = self.scores(document, &all)?;
+        let short = |(term, score): (String, f64)| (shortened(&term).to_owned(), score);
+        Ok(scores.into_iter().map(short).collect())
+    }
+
     /// How much each of some terms counts in a document; those that it lacks are left out.
     pub(super) fn scores(
         &self,

@@ -1,5 +1,6 @@
 //! What a client says an index should be: checked, and taken apart.
 
+use lapsedb_mql::collation::Collation;
 use lapsedb_record::Secs;
 use lapsedb_store::index::named::{IndexDefinition, parts};
 use lapsedb_value::decimal128::Decimal128;
@@ -9,6 +10,7 @@ use lapsedb_value::{Object, Str, Value};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
 use crate::documents::indexes::{TS, places, text};
+use crate::documents::shell;
 
 /// Fields of an index at most.
 const FIELDS_MAX: usize = 32;
@@ -46,6 +48,21 @@ pub(crate) enum Wanted {
     DefaultTtl(i64, Str),
     /// Any other.
     Named(Box<IndexDefinition>),
+}
+
+/// Refuses a collation in an index of a kind that has none; one that compares by bytes is none.
+pub(super) fn refuse_collation(kind: &str, options: &mut Object) -> Result<()> {
+    let Some(given) = options.remove("collation") else {
+        return Ok(());
+    };
+    let collation = given.as_object().map(Collation::parse).transpose()?;
+    match collation.flatten() {
+        None => Ok(()),
+        Some(collation) => Err(refused(format!(
+            "Index type '{kind}' does not support collation: {}",
+            shell::text(&Value::Object(collation.to_object()))
+        ))),
+    }
 }
 
 /// Reads one member of `indexes`.

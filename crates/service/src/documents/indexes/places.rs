@@ -4,8 +4,8 @@ use lapsedb_store::index::named::IndexDefinition;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::indexes::definition::refused;
-use crate::documents::search::{ENTRIES, PLANE_MAX, PLANE_MIN};
+use crate::documents::indexes::definition::{refuse_collation, refused};
+use crate::documents::search::{ENTRIES, PLAIN_ENTRIES, PLANE_MAX, PLANE_MIN};
 
 /// How places are kept on the sphere; older versions are made as this one.
 const VERSION: i32 = 3;
@@ -42,7 +42,7 @@ pub(super) fn complete(kind: &str, key: &Object, definition: &mut IndexDefinitio
         "2d" => plane(key, &mut definition.options)?,
         _ => sphere(&mut definition.options)?,
     }
-    definition.options.push(ENTRIES, 1);
+    definition.options.push(ENTRIES, PLAIN_ENTRIES);
     Ok(())
 }
 
@@ -61,9 +61,7 @@ fn sphere(options: &mut Object) -> Result<()> {
 }
 
 fn plane(key: &Object, options: &mut Object) -> Result<()> {
-    if options.contains_key("collation") {
-        return Err(refused("Index type '2d' does not support collation"));
-    }
+    refuse_collation("2d", options)?;
     if key.values().next().and_then(Value::as_str).is_none() {
         return Err(Fault::new(NOT_FIRST, "2d has to be first in index"));
     }

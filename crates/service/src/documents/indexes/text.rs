@@ -7,8 +7,8 @@ use lapsedb_store::index::named::{IndexDefinition, parts};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::indexes::definition::refused;
-use crate::documents::search::{ENTRIES, FTS, FTSX};
+use crate::documents::indexes::definition::{refuse_collation, refused};
+use crate::documents::search::{ENTRIES, FTS, FTSX, PLAIN_ENTRIES, SCORED_ENTRIES};
 
 /// Weights lie between these, both exclusive.
 const WEIGHTS: (i64, i64) = (0, 100_000);
@@ -27,12 +27,11 @@ pub(super) fn is_text(key: &Object) -> bool {
 /// # Errors
 /// When a field, a weight or a language is not allowed.
 pub(super) fn complete(key: &Object, definition: &mut IndexDefinition) -> Result<()> {
-    if definition.unique {
-        return Err(refused("a text index cannot be unique here"));
-    }
-    if definition.options.contains_key("collation") {
-        return Err(refused("Index type 'text' does not support collation"));
-    }
+    refuse_collation("text", &mut definition.options)?;
+    let entries = match definition.unique {
+        true => SCORED_ENTRIES,
+        false => PLAIN_ENTRIES,
+    };
     let options = &mut definition.options;
     let mut weights = weights(options.remove("weights"))?;
     let kept = fields(key, &mut weights)?;
@@ -66,7 +65,7 @@ pub(super) fn complete(key: &Object, definition: &mut IndexDefinition) -> Result
     options.push("default_language", default_language);
     options.push("language_override", language_override);
     options.push("textIndexVersion", VERSION);
-    options.push(ENTRIES, 1);
+    options.push(ENTRIES, entries);
     definition.parts = parts(&kept);
     Ok(())
 }

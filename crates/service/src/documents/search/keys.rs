@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use lapsedb_mql::MqlError;
 use lapsedb_mql::filter::geo::{Grid, plane_cells, sphere_cells};
 use lapsedb_mql::text::TextSpec;
 use lapsedb_store::index::named::{FindKeyMaker, IndexPart, KeyMaker, PartKind};
 use lapsedb_value::{Object, Value};
 
-use crate::documents::search::{ENTRIES, FTS, FTSX};
+use crate::documents::search::{ENTRIES, FTS, FTSX, SCORED_ENTRIES};
 
 /// Code of a document that has no keys in an index.
 const CANNOT_BUILD_INDEX_KEYS: i32 = 201;
@@ -35,9 +36,10 @@ pub(crate) fn key_makers() -> FindKeyMaker {
     })
 }
 
-/// A key for each word; fields beside the words stand in each.
+/// A key for each word; fields beside the words stand in each, and how much the word counts if the index is unique.
 fn text(parts: Vec<IndexPart>, options: &Object) -> KeyMaker {
     let spec = TextSpec::of_options(options);
+    let scored = options.get(ENTRIES).and_then(Value::as_i64) == Some(i64::from(SCORED_ENTRIES));
     Arc::new(move |document: &Object| {
         let beside = parts
             .iter()
@@ -46,22 +48,35 @@ fn text(parts: Vec<IndexPart>, options: &Object) -> KeyMaker {
                 path => single(path, document),
             })
             .collect::<Result<Vec<Value>, _>>()?;
-        let terms = spec
-            .index_terms(document)
-            .map_err(|error| (error.code, error.message))?;
-        let key = |term: String| {
+        let terms: Vec<(String, Value)> = match scored {
+            true => {
+                let terms = spec.scored_index_terms(document).map_err(refused)?;
+                let score = |(term, score)| (term, Value::Double(score));
+                terms.into_iter().map(score).collect()
+            }
+            false => {
+                let terms = spec.index_terms(document).map_err(refused)?;
+                terms.into_iter().map(|term| (term, Value::Null)).collect()
+            }
+        };
+        let key = |(term, score): (String, Value)| {
             let with_term =
                 parts
                     .iter()
                     .zip(&beside)
                     .map(|(part, value)| match part.path.as_str() {
                         FTS => Value::from(term.as_str()),
+                        FTSX => score.clone(),
                         _ => value.clone(),
                     });
             with_term.collect()
         };
         Ok(terms.into_iter().map(key).collect())
     })
+}
+
+fn refused(error: MqlError) -> (i32, String) {
+    (error.code, error.message)
 }
 
 /// The value at a path that leads through no array.

@@ -6,7 +6,7 @@
 use lapsedb_record::{Dated, Dates};
 use lapsedb_value::{Object, Str, Value};
 
-use super::made::made_stems;
+use super::made::{made_keys, made_parts, made_stems};
 use super::notes::Note;
 use super::{IndexPart, NamedIndex, PartKind};
 use crate::catalog::Collection;
@@ -131,19 +131,20 @@ pub(crate) fn values_at(
     document: &Object,
     key: &[u8],
 ) -> Object {
-    let mut values = Object::with_capacity(index.parts.len());
-    let Ok(keys) = index_keys(index, document) else {
-        return values;
+    let of = |tuples: Vec<Vec<Part<'_>>>| {
+        let mut values = Object::with_capacity(index.parts.len());
+        let same = |tuple: &&Vec<Part<'_>>| unique_key(collection, index, tuple) == key;
+        let found = tuples.iter().find(same).into_iter().flatten();
+        for (part, value) in index.parts.iter().zip(found) {
+            values.push(part.path.as_str(), shown(index, *value));
+        }
+        values
     };
-    let same = |tuple: &&Vec<Part<'_>>| unique_key(collection, index, tuple) == key;
-    for (part, value) in index
-        .parts
-        .iter()
-        .zip(keys.tuples.iter().find(same).into_iter().flatten())
-    {
-        values.push(part.path.as_str(), shown(index, *value));
+    if index.made.is_some() {
+        let keys = made_keys(index, document).unwrap_or_default();
+        return of(keys.iter().map(|values| made_parts(values)).collect());
     }
-    values
+    of(index_keys(index, document).map_or_else(|_| Vec::new(), |keys| keys.tuples))
 }
 
 /// A part as clients see it: a text that a collation has folded is shown as the bytes of its key.
@@ -206,7 +207,12 @@ impl NamedTerms {
     ) -> Result<(), Unindexable> {
         if index.made.is_some() {
             let stem = keys::named_stem(collection.cid, index.number);
-            self.stems.append(&mut made_stems(index, document, &stem)?);
+            let keys = made_keys(index, document)?;
+            self.stems.append(&mut made_stems(index, &keys, &stem));
+            if index.unique {
+                let tuples = keys.iter().map(|values| made_parts(values));
+                self.claim(collection, index, tuples);
+            }
             return Ok(());
         }
         if index.wildcard.is_some() {
@@ -232,14 +238,7 @@ impl NamedTerms {
             self.notes.dedup();
         }
         if index.unique {
-            let mut unique: Vec<_> = keys
-                .tuples
-                .iter()
-                .map(|tuple| (unique_key(collection, index, tuple), index.number))
-                .collect();
-            unique.sort_unstable();
-            unique.dedup();
-            self.unique.append(&mut unique);
+            self.claim(collection, index, keys.tuples.iter());
         }
         if index.expire_after.is_some()
             && let (Some(number), Some(at)) = (index.dates.last(), keys.earliest_date())
@@ -247,6 +246,22 @@ impl NamedTerms {
             let number = *number;
             self.dates.push(Dated { number, at });
         }
+    }
+}
+
+impl NamedTerms {
+    /// Adds the unique values of a document, each once.
+    fn claim<'a>(
+        &mut self,
+        collection: &Collection,
+        index: &NamedIndex,
+        tuples: impl Iterator<Item: AsRef<[Part<'a>]>>,
+    ) {
+        let key = |tuple: &[Part<'_>]| (unique_key(collection, index, tuple), index.number);
+        let mut unique: Vec<_> = tuples.map(|tuple| key(tuple.as_ref())).collect();
+        unique.sort_unstable();
+        unique.dedup();
+        self.unique.append(&mut unique);
     }
 }
 

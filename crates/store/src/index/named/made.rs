@@ -42,15 +42,14 @@ impl MadeKeys {
     }
 }
 
-/// The keys of a document as bytes, each once; none, if the index makes none of its own.
+/// The keys of a document, one value for each field; none, if the index makes none of its own.
 ///
 /// # Errors
 /// When the document cannot stand in the index.
-pub(super) fn made_stems(
+pub(super) fn made_keys(
     index: &NamedIndex,
     document: &Object,
-    stem: &[u8],
-) -> Result<Vec<Vec<u8>>, Unindexable> {
+) -> Result<Vec<Vec<Value>>, Unindexable> {
     let Some(MadeKeys(maker)) = &index.made else {
         return Ok(Vec::new());
     };
@@ -62,19 +61,29 @@ pub(super) fn made_stems(
         code,
         message,
     };
+    maker(document).map_err(refused)
+}
+
+/// The parts of a key that was made.
+pub(super) fn made_parts(values: &[Value]) -> Vec<Part<'_>> {
+    let part = |value| match value {
+        &Value::Undefined => Part::Missing,
+        value => Part::Value(value),
+    };
+    values.iter().map(part).collect()
+}
+
+/// Keys as bytes, each once.
+pub(super) fn made_stems(index: &NamedIndex, keys: &[Vec<Value>], stem: &[u8]) -> Vec<Vec<u8>> {
     let key = |values: &Vec<Value>| {
         let mut key = stem.to_vec();
-        for (part, value) in index.parts.iter().zip(values) {
-            let value = match value {
-                Value::Undefined => Part::Missing,
-                value => Part::Value(value),
-            };
+        for (part, value) in index.parts.iter().zip(made_parts(values)) {
             bson_key::push_part(value, matches!(part.kind, PartKind::Descending), &mut key);
         }
         key
     };
-    let mut stems: Vec<Vec<u8>> = maker(document).map_err(refused)?.iter().map(key).collect();
+    let mut stems: Vec<Vec<u8>> = keys.iter().map(key).collect();
     stems.sort_unstable();
     stems.dedup();
-    Ok(stems)
+    stems
 }
