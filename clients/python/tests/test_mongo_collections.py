@@ -3,6 +3,7 @@
 import concurrent.futures
 import datetime
 import threading
+import uuid
 
 import pymongo
 import pytest
@@ -71,7 +72,7 @@ def test_create_of_what_is_there_names_its_options(db):
     assert caught.value.code == 48
     assert caught.value.details["errmsg"] == (
         f"namespace {db.name}.k already exists, but with different options: "
-        f'{{ uuid: UUID("{shown["info"]["uuid"]}"), capped: true, size: 4096, max: 5 }}'
+        f'{{ uuid: UUID("{uuid.UUID(bytes=shown["info"]["uuid"])}"), capped: true, size: 4096, max: 5 }}'
     )
 
 
@@ -615,6 +616,54 @@ def test_a_time_series_wants_a_date_and_expires_by_it(mongo, db):
     refused(lambda: db.command("create", "x", timeseries={"timeField": "t", "metaField": "t"}), 72)
     refused(lambda: db.command("create", "x", timeseries={"timeField": "t"}, capped=True, size=100), 72)
     refused(lambda: db.command("create", "x", expireAfterSeconds=10), 72)
+
+
+def test_a_time_series_lists_the_indexes_that_were_made_on_it(mongo, db):
+    db.create_collection("w", timeseries={"timeField": "t"}, expireAfterSeconds=100)
+    assert list(db.w.list_indexes()) == []
+    made = db.command("createIndexes", "w", indexes=[{"key": {"x": 1}, "name": "x_1"}])
+    assert (made["numIndexesBefore"], made["numIndexesAfter"]) == (0, 1)
+    assert list(db.w.list_indexes()) == [{"v": 2, "key": {"x": 1}, "name": "x_1"}]
+    refused(lambda: db.w.drop_index("t_1"), 27)
+    db.w.drop_indexes()
+    assert list(db.w.list_indexes()) == []
+    # Its documents expire all the same.
+    now = datetime.datetime.fromtimestamp(mongo.align() / 1000, datetime.timezone.utc)
+    db.w.insert_one({"_id": 1, "t": now})
+    mongo.advance("100s")
+    assert ids(db.w.find()) == []
+
+
+def test_out_makes_and_replaces_a_time_series(db):
+    when = datetime.datetime(2026, 1, 1)
+    db.a.insert_many([{"_id": n, "t": when, "m": n} for n in range(3)])
+    series = {"timeField": "t", "metaField": "m"}
+
+    def out(match, **more):
+        return list(db.a.aggregate([{"$match": match}, {"$out": {"db": db.name, "coll": "o", **more}}]))
+
+    assert out({}, timeseries=series) == []
+    (listed,) = db.list_collections(filter={"name": "o"})
+    assert listed["type"] == "timeseries"
+    assert listed["options"]["timeseries"] == {**series, "granularity": "seconds", "bucketMaxSpanSeconds": 3600}
+    assert sorted(ids(db.o.find())) == [0, 1, 2]
+    assert out({"_id": 1}, timeseries=series) == []
+    assert ids(db.o.find()) == [1]
+    assert out({"_id": 2}) == []
+    assert ids(db.o.find()) == [2]
+    refused(lambda: out({}, timeseries={"timeField": "u"}), 7406103)
+    refused(lambda: out({}, timeseries=5), 14)
+    refused(lambda: out({}, more=1), 16994)
+    refused(lambda: out({}, timeseries={"metaField": "m"}), 40414)
+    assert ids(db.o.find()) == [2]
+    db.p.insert_one({"_id": 7})
+    refused(lambda: list(db.a.aggregate([{"$out": {"db": db.name, "coll": "p", "timeseries": series}}])), 7268700)
+    assert ids(db.p.find()) == [7]
+    # A document without a date leaves what is there.
+    db.a.insert_one({"_id": 9})
+    refused(lambda: out({"_id": 9}), 2)
+    assert ids(db.o.find()) == [2]
+    assert not [name for name in db.list_collection_names() if name.startswith("tmp.")]
 
 
 def test_a_clustered_collection_is_listed_as_such(db):

@@ -3,12 +3,14 @@
 use super::*;
 
 /// The collection that is replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Out {
     /// Its database, if it is another one.
     pub database: Option<Str>,
     /// Its name.
     pub collection: Str,
+    /// What its time series is, if it is to be one.
+    pub timeseries: Option<Object>,
 }
 
 pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Vec<Stage>> {
@@ -16,23 +18,9 @@ pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Ve
         Value::String(name) => Out {
             database: None,
             collection: name.clone(),
+            timeseries: None,
         },
-        Value::Object(object) => match (object.get("db"), object.get("coll")) {
-            (Some(Value::String(database)), Some(Value::String(collection)))
-                if object.len() == 2 =>
-            {
-                Out {
-                    database: Some(database.clone()),
-                    collection: collection.clone(),
-                }
-            }
-            _ => {
-                return Err(MqlError::new(
-                    16994,
-                    "If an object is passed to $out it must have exactly 2 fields: 'db' and 'coll'",
-                ));
-            }
-        },
+        Value::Object(object) => of_object(object)?,
         other => {
             let found = type_name(other);
             let message =
@@ -47,4 +35,28 @@ pub(super) fn parse(_: &'static str, spec: &Value, _: &Context<'_>) -> Result<Ve
         ));
     }
     Ok(vec![Stage::Out(Arc::new(out))])
+}
+
+fn of_object(object: &Object) -> Result<Out> {
+    let timeseries = match object.get("timeseries") {
+        None => None,
+        Some(Value::Object(series)) => Some(series.clone()),
+        Some(other) => return Err(wrong_type("$out", "timeseries", other, "object")),
+    };
+    let members = 2 + usize::from(timeseries.is_some());
+    match (object.get("db"), object.get("coll")) {
+        (Some(Value::String(database)), Some(Value::String(collection)))
+            if object.len() == members =>
+        {
+            Ok(Out {
+                database: Some(database.clone()),
+                collection: collection.clone(),
+                timeseries,
+            })
+        }
+        _ => Err(MqlError::new(
+            16994,
+            "If an object is passed to $out it must have exactly 2 fields: 'db' and 'coll'. It may have a third, 'timeseries'",
+        )),
+    }
 }

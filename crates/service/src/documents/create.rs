@@ -124,6 +124,20 @@ async fn view(work: &mut Work, namespace: &Namespace, members: &Members<'_>) -> 
     make_view(&work.ctx, namespace, on, pipeline, collation).await
 }
 
+/// The options of a time series that is nothing else.
+///
+/// # Errors
+/// When what is said of it is wrong.
+pub(crate) fn time_series_options(namespace: &Namespace, series: &Object) -> Result<Object> {
+    let mut members = Object::with_capacity(1);
+    members.push("timeseries", Value::Object(series.clone()));
+    let members = Members {
+        context: "create",
+        of: &members,
+    };
+    options(namespace, &members)
+}
+
 /// The options as they are kept and shown.
 fn options(namespace: &Namespace, members: &Members<'_>) -> Result<Object> {
     let mut kept = Object::new();

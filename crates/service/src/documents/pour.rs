@@ -5,18 +5,23 @@ use std::sync::Arc;
 use lapsedb_mql::filter::Options;
 use lapsedb_mql::stages::{Merge, Out, Pipeline, WhenMatched, WhenNotMatched};
 use lapsedb_mql::update::{Described, Description, Updated};
+use lapsedb_store::Collection;
+use lapsedb_value::order::{equal_bson, identical_bson};
 use lapsedb_value::{Object, Value};
 
+use crate::documents::create::time_series_options;
 use crate::documents::drop::drop_collection;
 use crate::documents::fault::{Fault, Result};
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::insert::{Insert, insert};
-use crate::documents::kept::cap_of;
+use crate::documents::kept::{cap_of, options_of};
 use crate::documents::language::{Filter, Language};
 use crate::documents::look::{Look, find_collection, not_foreign};
+use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
 use crate::documents::prepare;
 use crate::documents::rename::{like, rename};
+use crate::documents::shell;
 use crate::documents::update::replace;
 use crate::documents::work::Work;
 use crate::documents::writing::{Tries, Writing};
@@ -25,6 +30,10 @@ use crate::documents::writing::{Tries, Writing};
 const CHUNK_DOCUMENTS: usize = 200;
 /// Code of a merge that met a document where it may not.
 const MERGE_STAGE_NO_MATCHING_DOCUMENT: i32 = 13_113;
+
+/// Codes of an `$out` to a collection that is no time series, or one with other options.
+const NOT_A_TIME_SERIES: i32 = 7_268_700;
+const OTHER_TIME_SERIES: i32 = 7_406_103;
 
 /// Puts documents in the place of all that a collection has. It is filled under another name first: nobody sees half of it.
 pub(crate) async fn replace_by(
@@ -47,14 +56,47 @@ pub(crate) async fn replace_by(
         ));
     }
     not_foreign(&seen, &target)?;
+    match (&out.timeseries, find_collection(&seen, &target)) {
+        (Some(series), None) => {
+            let options = time_series_options(&target, series)?;
+            make(&own.ctx, &filled, &options).await?;
+        }
+        (Some(series), Some(there)) => {
+            check_series(&target, &there, series)?;
+            like(&mut own, &target, &filled).await?;
+        }
+        (None, _) => like(&mut own, &target, &filled).await?,
+    }
     drop(seen);
-    like(&mut own, &target, &filled).await?;
     let done = fill(&mut own, &filled, documents).await;
     if let Err(fault) = done {
         drop_collection(&mut own, &filled).await?;
         return Err(fault);
     }
     rename(&mut own, &filled, &target, true).await
+}
+
+/// Refuses to make a collection a time series that is none, or is another one.
+fn check_series(target: &Namespace, there: &Collection, series: &Object) -> Result<()> {
+    let wanted = time_series_options(target, series)?;
+    let own = options_of(there).and_then(|options| options.get("timeseries"));
+    let Some(own) = own else {
+        return Err(Fault::new(
+            NOT_A_TIME_SERIES,
+            "Cannot create a time-series collection from a non time-series collection.",
+        ));
+    };
+    let wanted = wanted.get("timeseries").unwrap_or(Value::undefined());
+    if equal_bson(own, wanted) {
+        return Ok(());
+    }
+    let [received, found] = [wanted, own].map(shell::text);
+    Err(Fault::new(
+        OTHER_TIME_SERIES,
+        format!(
+            "Time-series options inputted must match the existing time-series collection. Received: {received} Found: {found}"
+        ),
+    ))
 }
 
 async fn fill(work: &mut Work, namespace: &Namespace, documents: Vec<Object>) -> Result<()> {
@@ -167,7 +209,7 @@ async fn one(
             piped(language, stages, variables, &document, &old)?
         }
     };
-    if lapsedb_value::order::identical_bson(
+    if identical_bson(
         &Value::Object(old.clone()),
         &Value::Object(document.clone()),
     ) {

@@ -13,7 +13,7 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::definition::{Wanted, read};
 use crate::documents::indexes::in_transaction::in_transaction;
 use crate::documents::indexes::{
-    ID_INDEX, TS, default_ttl, is_on_ts, name_ttl_index, names, set_default_ttl, ttl_name,
+    ID_INDEX, TS, default_ttl, is_on_ts, listed, name_ttl_index, names, set_default_ttl, ttl_name,
 };
 use crate::documents::kept::cap_of;
 use crate::documents::look::{find_collection, not_foreign};
@@ -64,7 +64,7 @@ pub async fn create_indexes(
         ..CreatedIndexes::default()
     };
     let (_, collection) = current(work, namespace).await?;
-    created.before = names(&collection).len();
+    created.before = listed(&collection).len();
     check_capped(&collection, &wanted)?;
     created.dateless = named(work, namespace, &wanted).await?;
     for one in &wanted {
@@ -73,7 +73,7 @@ pub async fn create_indexes(
             Wanted::DefaultTtl(seconds, name) => ttl(work, namespace, *seconds, name).await?,
         }
     }
-    created.after = names(&current(work, namespace).await?.1).len();
+    created.after = listed(&current(work, namespace).await?.1).len();
     work.catch_up().await?;
     Ok(created)
 }

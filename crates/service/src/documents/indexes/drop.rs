@@ -7,7 +7,8 @@ use lapsedb_value::{Object, Value};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
 use crate::documents::indexes::{
-    ID_INDEX, TS_INDEX, default_ttl, name_ttl_index, names, set_default_ttl, shown, ttl_name,
+    ID_INDEX, TS_INDEX, default_ttl, listed, name_of, name_ttl_index, names, set_default_ttl,
+    ttl_name,
 };
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
@@ -37,7 +38,7 @@ pub async fn drop_indexes(
 ) -> Result<usize> {
     work.ctx.who.may_administer()?;
     let collection = current(work, namespace).await?;
-    let before = names(&collection).len();
+    let before = listed(&collection).len();
     let chosen = choose(&collection, which)?;
     for name in chosen {
         drop_one(work, namespace, &name).await?;
@@ -59,12 +60,16 @@ async fn current(work: &Work, namespace: &Namespace) -> Result<std::sync::Arc<Co
 
 /// The names of the indexes that are meant.
 fn choose(collection: &Collection, which: &WhichIndexes) -> Result<Vec<String>> {
-    let all = names(collection);
+    let on_id = names(collection).into_iter().next();
+    let all: Vec<_> = listed(collection).iter().filter_map(name_of).collect();
     match which {
-        WhichIndexes::All => Ok(all.into_iter().skip(1).collect()),
+        WhichIndexes::All => {
+            let droppable = |name: &String| on_id.as_ref() != Some(name);
+            Ok(all.into_iter().filter(droppable).collect())
+        }
         WhichIndexes::Named(wanted) => {
             for name in wanted {
-                if name == ID_INDEX || all.first() == Some(name) {
+                if name == ID_INDEX || on_id.as_ref() == Some(name) {
                     return Err(undroppable());
                 }
                 if !all.contains(name) {
@@ -84,7 +89,7 @@ fn choose(collection: &Collection, which: &WhichIndexes) -> Result<Vec<String>> 
                 let own = index.get("key").cloned().unwrap_or_default();
                 equal_bson(&own, &Value::Object(key.clone()))
             };
-            let found: Vec<_> = shown(collection).into_iter().filter(same).collect();
+            let found: Vec<_> = listed(collection).into_iter().filter(same).collect();
             match found.as_slice() {
                 [] => Err(Fault::new(
                     code::INDEX_NOT_FOUND,
@@ -93,12 +98,7 @@ fn choose(collection: &Collection, which: &WhichIndexes) -> Result<Vec<String>> 
                         crate::documents::shell::text(&Value::Object(key.clone()))
                     ),
                 )),
-                [one] => Ok(one
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned)
-                    .into_iter()
-                    .collect()),
+                [one] => Ok(name_of(one).into_iter().collect()),
                 [_, _, ..] => Err(Fault::new(
                     181,
                     "several indexes have this key; drop one by its name",

@@ -3,7 +3,7 @@
 use lapsedb_value::Object;
 
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::indexes::shown;
+use crate::documents::indexes::listed;
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
 use crate::documents::views;
@@ -16,7 +16,7 @@ use crate::documents::work::Work;
 pub async fn list_indexes(work: &mut Work, namespace: &Namespace) -> Result<Vec<Object>> {
     let view = work.ctx.view().await?;
     match find_collection(&view, namespace) {
-        Some(collection) => Ok(shown(&collection)),
+        Some(collection) => Ok(listed(&collection)),
         None => Err(views::refuse(&view, namespace).err().unwrap_or_else(|| {
             Fault::new(
                 code::NAMESPACE_NOT_FOUND,

@@ -41,8 +41,12 @@ pub(crate) const TS_INDEX: &str = "_ts_1";
 
 /// The names of a collection's indexes.
 pub(crate) fn names(collection: &Collection) -> Vec<String> {
-    let name = |index: &Object| index.get("name").and_then(Value::as_str).map(str::to_owned);
-    shown(collection).iter().filter_map(name).collect()
+    shown(collection).iter().filter_map(name_of).collect()
+}
+
+/// The name of an index as clients see it.
+fn name_of(index: &Object) -> Option<String> {
+    index.get("name").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// A collection's indexes as clients see them, that on `_id` first.
@@ -60,6 +64,30 @@ pub(crate) fn shown(collection: &Collection) -> Vec<Object> {
     };
     all.extend(collection.indexes.all().iter().filter(meant).map(show));
     all
+}
+
+/// The indexes that clients are told of. Of a time series, those that were made on it: not that on `_id`, nor that by which its
+/// documents expire.
+pub(crate) fn listed(collection: &Collection) -> Vec<Object> {
+    let mut all = shown(collection);
+    if let Some(time) = time_field(collection) {
+        all.retain(|index| !is_of_series(collection, &time, index));
+    }
+    all
+}
+
+/// The field of a time series that has its dates; nothing, if the collection is none.
+fn time_field(collection: &Collection) -> Option<String> {
+    let series = options_of(collection)?.get("timeseries")?;
+    series.get("timeField").as_str().map(str::to_owned)
+}
+
+/// Whether a time series has an index because it is one.
+fn is_of_series(collection: &Collection, time: &str, index: &Object) -> bool {
+    let name = index.get("name").and_then(Value::as_str);
+    let expires = options_of(collection).is_some_and(|it| it.contains_key("expireAfterSeconds"));
+    let ends = index.contains_key("expireAfterSeconds");
+    name == Some(ID_INDEX) || (expires && ends && name == Some(&format!("{time}_1")))
 }
 
 /// The index on `_id`, which a clustered collection shows as what it is.
