@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from pymongo.errors import OperationFailure
+from pymongo.errors import DuplicateKeyError, OperationFailure, WriteError
 
 from differential import places, searches, texts
 from differential.servers import ours, theirs  # noqa: F401
@@ -220,3 +220,103 @@ def test_wrong_places_are_refused_and_leave_nothing(bare):  # noqa: F811
     bare.insert_one({"_id": 2, "p": "here"})
     assert code(lambda: bare.create_index([("p", "2dsphere")])) == 16755
     assert list(bare.index_information()) == ["_id_"]
+
+
+POINT = {"type": "Point", "coordinates": [-179, 0]}
+
+
+def test_near_takes_a_geojson_point_as_it_is(bare):  # noqa: F811
+    bare.insert_many([{"_id": 1, "p": [-179, 0]}, {"_id": 2, "p": {"type": "Point", "coordinates": [10, 10]}}])
+    bare.create_index([("p", "2dsphere")])
+    for operator in ("$near", "$nearSphere"):
+        assert ids(bare.find({"p": {operator: POINT}})) == [1, 2]
+        # Its distances are metres.
+        assert ids(bare.find({"p": {operator: POINT, "$maxDistance": 1000}})) == [1]
+        assert ids(bare.find({"p": {operator: POINT, "$minDistance": 1000}})) == [2]
+    for wrong in ({"type": "Point"}, {"type": "Polygon", "coordinates": []}, {"a": 1}):
+        with pytest.raises(OperationFailure, match=f"invalid argument in geo near query: {next(iter(wrong))}"):
+            list(bare.find({"p": {"$near": wrong}}))
+    bare.drop_indexes()
+    bare.delete_one({"_id": 2})
+    bare.create_index([("p", "2d")])
+    assert code(lambda: list(bare.find({"p": {"$near": POINT}}))) == 291
+
+
+def no_plan(bare, tree, why, sort="{}"):
+    return (
+        f"error processing query: ns={bare.database.name}.{bare.name}Tree: {tree}\nSort: {sort}\nProj: {{}}\n "
+        f"planner returned error :: caused by :: {why}"
+    )
+
+
+def test_a_query_without_a_plan_is_shown_as_a_tree(bare):  # noqa: F811
+    """Applications take the field out of it, and make an index."""
+    bare.insert_one({"_id": 1})
+    why = "unable to find index for $geoNear query"
+    near = "GEONEAR  field={} maxdist={} isNearSphere={}"
+    for query, tree in (
+        ({"p": {"$near": [1, 1]}}, near.format("p", "1.79769e+308", 0)),
+        ({"location": {"$nearSphere": [1, 1], "$maxDistance": 0.5}}, near.format("location", "0.5", 1)),
+        ({"p": {"$nearSphere": {"$geometry": POINT, "$maxDistance": 1000}}}, near.format("p", "1000", 0)),
+        ({"a.b": {"$near": [1, 1], "$maxDistance": 1234567}}, near.format("a.b", "1.23457e+06", 0)),
+        (
+            {"p": {"$near": [1, 1]}, "a": {"$gt": 3, "$lt": 7}, "s": {"$in": ["x", 2]}, "$or": [{"z": {"$ne": 4}}, {"y": {"$exists": True}}]},
+            "$and\n    $or\n        y exists\n        $not\n            z $eq 4\n    a $lt 7\n    a $gt 3\n"
+            '    s $in [ 2 "x" ]\n    ' + near.format("p", "1.79769e+308", 0),
+        ),
+    ):
+        with pytest.raises(OperationFailure) as caught:
+            list(bare.find(query))
+        assert (caught.value.code, caught.value.details["errmsg"]) == (291, no_plan(bare, tree, why))
+        with pytest.raises(OperationFailure) as caught:
+            list(bare.find(query).sort("a", -1).limit(2))
+        assert caught.value.details["errmsg"] == no_plan(bare, tree, why, "{ a: -1 }")
+    hint = "hint provided does not correspond to an existing index"
+    with pytest.raises(OperationFailure) as caught:
+        list(bare.find({"a": 1}, hint="nope"))
+    assert caught.value.details["errmsg"] == no_plan(bare, "a $eq 1", hint)
+
+
+def test_a_point_outside_of_an_index_is_told_its_bounds(bare):  # noqa: F811
+    bare.create_index([("p", "2d")])
+    bare.create_index([("q", "2d")], min=-500, max=500.5)
+    for document, bounds in (({"_id": 1, "p": [200, 0]}, "[ -180, 180 ]"), ({"_id": 1, "q": [600, 0]}, "[ -500, 500.5 ]")):
+        with pytest.raises(WriteError) as caught:
+            bare.insert_one(document)
+        assert caught.value.code == 13027
+        assert caught.value.details["errmsg"].startswith(f"point not in interval of {bounds} :: caused by :: {{ _id: 1, ")
+
+
+def test_a_text_index_may_compare_by_bytes_and_be_unique(bare):  # noqa: F811
+    assert code(lambda: bare.create_index([("a", "text")], collation={"locale": "en"})) == 67
+    bare.create_index([("a", "text")], name="x", collation={"locale": "simple"}, unique=True)
+    (index,) = [index for index in bare.list_indexes() if index["name"] == "x"]
+    assert index["unique"] is True and "collation" not in index
+    # A word that counts as much is taken; one that counts otherwise is not.
+    bare.insert_many([{"_id": 1, "a": "cats dogs"}, {"_id": 2, "a": "cats"}, {"_id": 4, "a": "birds"}, {"_id": 5}, {"_id": 6}])
+    with pytest.raises(DuplicateKeyError) as caught:
+        bare.insert_one({"_id": 3, "a": "the cats, dogs"})
+    assert caught.value.details["keyPattern"] == {"_fts": "text", "_ftsx": 1}
+    assert caught.value.details["keyValue"] == {"_fts": "cat", "_ftsx": 0.75}
+    assert sorted(ids(bare.find({"$text": {"$search": "cat"}}))) == [1, 2]
+    bare.delete_one({"_id": 1})
+    bare.insert_one({"_id": 3, "a": "the cats, dogs"})
+    assert sorted(ids(bare.find({"$text": {"$search": "cat"}}))) == [2, 3]
+    # It is made over documents that are there, too.
+    bare.drop_index("x")
+    bare.insert_one({"_id": 7, "a": "cats dogs"})
+    assert code(lambda: bare.create_index([("a", "text")], unique=True)) == 11000
+
+
+def test_a_question_in_another_language_finds_what_the_index_holds(bare):  # noqa: F811
+    bare.create_index([("s", "text")])
+    bare.insert_many([{"_id": 1, "s": "Café Con Leche"}, {"_id": 2, "s": "Cafe con Leche"}, {"_id": 3, "s": "té"}])
+
+    def found(words, language):
+        return sorted(ids(bare.find({"$text": {"$search": words, "$language": language}})))
+
+    for language in ("spanish", "es", "french", "english"):
+        assert found("leche", language) == [1, 2]
+        assert found("leches -café", language) == []
+    # Without a language, words are as they are.
+    assert found("leche", "none") == []

@@ -54,6 +54,32 @@ pub fn show_element(name: &str, value: &Value) -> String {
     format!("{name}: {}", show_value(value))
 }
 
+/// A double with six digits at most, the way streams of C++ write it.
+pub(crate) fn show_six_digits(n: f64) -> String {
+    let exact = format!("{n:.5e}");
+    let Some((digits, exponent)) = exact.split_once('e') else {
+        return exact;
+    };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |digits: &str| match digits.contains('.') {
+        true => digits
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
+        false => digits.to_owned(),
+    };
+    match exponent {
+        -4..=5 => {
+            let places = usize::try_from(5 - exponent).unwrap_or(0);
+            trimmed(&format!("{n:.places$}"))
+        }
+        _ => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{}e{sign}{:02}", trimmed(digits), exponent.abs())
+        }
+    }
+}
+
 /// Doubles show a point, so that they are not taken for integers.
 fn show_f64(n: f64) -> String {
     if n.is_nan() {

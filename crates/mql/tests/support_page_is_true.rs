@@ -138,7 +138,7 @@ const EXPRESSIONS: &str = "$abs $acos $acosh $add $allElementsTrue $and $anyElem
     $month $multiply $ne $not $objectToArray $or $percentile $pow $radiansToDegrees $rand $range $reduce $regexFind $regexFindAll \
     $regexMatch $replaceAll $replaceOne $reverseArray $round $rtrim $second $setDifference $setEquals $setField $setIntersection \
     $setIsSubset $setUnion $sin $sinh $size $slice $sortArray $split $sqrt $stdDevPop $stdDevSamp $strLenBytes $strLenCP \
-    $strcasecmp $substr $substrBytes $substrCP $subtract $sum $switch $tan $tanh $toBool $toDate $toDecimal $toDouble $toInt \
+    $strcasecmp $substr $substrBytes $substrCP $subtract $sum $switch $tan $tanh $toBool $toDate $toDecimal $toDouble $toHashedIndexKey $toInt \
     $toLong $toLower $toObjectId $toString $toUpper $trim $trunc $tsIncrement $tsSecond $type $unsetField $week $year $zip";
 
 /// Unknown expressions have this code.
@@ -191,7 +191,8 @@ fn page() -> String {
          the text; those with look-around or back references give up after a million steps and then do not match. There is no \
          JavaScript.\n\n`$text` needs a text index (27). English words are reduced to their stems and its stop words left out, with \
          the same scores as in MongoDB; words of the other languages that an index may name, and of `none`, are compared by their letters \
-         alone, without case and accents. `$near` and `$nearSphere` sort by distance and need a `2dsphere` or `2d` index (291), and so does \
+         alone, without case and accents. Asked with a `$language` that has no stems here, an English index is asked with its own stems, \
+         too. `$near` and `$nearSphere` sort by distance and need a `2dsphere` or `2d` index (291), and so does \
          `$geoNear` (27); `$geoWithin` and `$geoIntersects` need none, but use it.\n",
     );
     table(

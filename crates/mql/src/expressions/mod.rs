@@ -133,9 +133,15 @@ impl Expr {
             true => {
                 let root = Object::new();
                 let env = Env::default().within(names.budget());
-                let value = self.eval(&Scope::new(&root, &env))?;
-                names.keep(env.budget().scratch())?;
-                Ok(Expr::Literal(value))
+                match self.eval(&Scope::new(&root, &env)) {
+                    // It will be found again when a document comes.
+                    Err(_) if names.are_mistakes_late() => return Ok(self),
+                    value => {
+                        let value = value?;
+                        names.keep(env.budget().scratch())?;
+                        Ok(Expr::Literal(value))
+                    }
+                }
             }
             false => Ok(self),
         }

@@ -193,6 +193,7 @@ pub struct Names {
     metas: Metas,
     collation: Option<Arc<Collation>>,
     budget: Option<Arc<Budget>>,
+    late_mistakes: bool,
 }
 
 impl Names {
@@ -224,6 +225,18 @@ impl Names {
     pub fn with_metas(mut self, metas: Metas) -> Names {
         self.metas = metas;
         self
+    }
+
+    /// The same where a constant that cannot be computed is a mistake only once a document comes: in updates.
+    #[must_use]
+    pub(crate) fn with_late_mistakes(mut self, late: bool) -> Names {
+        self.late_mistakes = late;
+        self
+    }
+
+    /// Whether a constant may fail to be computed until a document comes.
+    pub(crate) fn are_mistakes_late(&self) -> bool {
+        self.late_mistakes
     }
 
     /// The same where texts are compared so.

@@ -16,6 +16,7 @@ mod pathless;
 mod presence;
 pub(crate) mod schema;
 mod special;
+mod tree;
 
 use std::sync::Arc;
 
@@ -202,6 +203,13 @@ impl Filter {
             root: normalize::normalize(special::checked(Node::And(parts))?),
             options: options.clone(),
         })
+    }
+
+    /// The filter as a tree of lines, as MongoDB shows it where it says why it has no plan.
+    pub fn tree(&self) -> String {
+        let mut tree = String::new();
+        tree::write(&self.root, 0, &mut tree);
+        tree
     }
 
     /// The field whose distance the filter sorts by, and how to measure it: `$near` and `$nearSphere`.

@@ -97,6 +97,8 @@ impl<'a> Parser<'a> {
             }
             "$sampleRate" => parts.push(Node::Sample(pathless::sample_rate(value)?)),
             "$jsonSchema" => parts.push(Node::Schema(Box::new(Schema::parse(value)?))),
+            // Members of a reference to another document are fields, and are compared as they are.
+            "$db" | "$id" | "$ref" => parts.push(field(name, self.compare(Op::Eq, value))),
             "$alwaysFalse" => parts.push(Node::Never),
             "$alwaysTrue" => {}
             "$text" => {

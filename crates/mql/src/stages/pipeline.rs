@@ -130,6 +130,11 @@ impl Pipeline {
         Pipeline::parse_in((stages, 0), options, Place::Update)
     }
 
+    /// Refuses what is no list of stages: one that is no object, has not one name, or a name that no stage has.
+    pub fn check_names(stages: &[Value]) -> Result<()> {
+        stages.iter().try_for_each(|stage| find(stage).map(drop))
+    }
+
     fn parse_in(
         (stages, view): (&[Value], usize),
         options: &Options,
@@ -140,7 +145,8 @@ impl Pipeline {
             names: options
                 .env
                 .names()
-                .with_collation(options.collation.clone()),
+                .with_collation(options.collation.clone())
+                .with_late_mistakes(place == Place::Update),
             place,
             depth: 0,
         };

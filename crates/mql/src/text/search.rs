@@ -65,7 +65,15 @@ impl Search {
             return Err(MqlError::bad_value("extra fields in $text"));
         }
         let question = Question::read(asked);
-        let of = |text: &str, strict| terms(text, language, strict).collect::<BTreeSet<String>>();
+        // Words of a language that has no stems here are looked for as the index's own language holds them, too.
+        let (own, named) = (spec.language(), text("$language")?.unwrap_or_default());
+        let stemless = language == Language::Plain && !named.eq_ignore_ascii_case("none");
+        let too = (stemless && own != language).then_some(own);
+        let of = |text: &str, strict| {
+            let mut all: BTreeSet<String> = terms(text, language, strict).collect();
+            all.extend(too.into_iter().flat_map(|own| terms(text, own, strict)));
+            all
+        };
         Ok(Search {
             spec: Arc::clone(spec),
             terms: of(&question.wanted, Strictness::default()),

@@ -1,5 +1,6 @@
 //! Updates documents.
 
+use lapsedb_mql::stages::Pipeline;
 use lapsedb_mql::update::{Update, Updated};
 use lapsedb_value::{Object, Value};
 
@@ -49,6 +50,14 @@ impl Plan {
 }
 
 impl Change {
+    /// Refuses a pipeline with a stage that there is not: the command fails then, and not the statement alone.
+    fn check_names(&self) -> Result<()> {
+        match &self.update {
+            Value::Array(stages) => Ok(Pipeline::check_names(stages)?),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) async fn plan(&self, work: &Work, namespace: &Namespace) -> Result<Plan> {
         let language = self.terms.language(work, namespace).await?;
         // Of two mistakes, the one in the update is told, as MongoDB does.
@@ -94,6 +103,9 @@ pub async fn update(
     work.ctx.who.may_write_at_all()?;
     if statements.is_empty() || statements.len() > WRITES_MAX {
         return Err(batch_size(statements.len()));
+    }
+    for statement in statements {
+        statement.check_names()?;
     }
     let mut wrote = Wrote::default();
     for (index, statement) in statements.iter().enumerate() {

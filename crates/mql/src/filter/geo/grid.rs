@@ -26,6 +26,13 @@ pub(crate) struct Rect {
     pub(crate) high: Point,
 }
 
+impl std::fmt::Display for Grid {
+    /// The bounds of its first axis, which are those of both in a plane.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "[ {}, {} ]", self.low.x, self.high.x)
+    }
+}
+
 impl Grid {
     /// Longitude and latitude.
     pub const SPHERE: Grid = Grid {

@@ -101,7 +101,7 @@ fn cell(value: &Value, grid: &Grid, document: &Object) -> Result<i64> {
         false => Err(MqlError::new(
             OUTSIDE,
             format!(
-                "point not in interval of the index :: caused by :: {}",
+                "point not in interval of {grid} :: caused by :: {}",
                 show_object(document)
             ),
         )),

@@ -20,6 +20,10 @@ pub struct Near {
     pub(super) unit: Unit,
     min: f64,
     pub(super) max: f64,
+    /// How far it was said that a place may be.
+    asked_max: f64,
+    /// Asked for by `$nearSphere`, without `$geometry`.
+    near_sphere: bool,
 }
 
 /// How distances are measured.
@@ -37,18 +41,17 @@ impl Near {
     /// Reads the argument; `operators` are those of the field, among which the distances of the old form stand.
     pub(crate) fn parse(operator: &str, argument: &Value, operators: &Object) -> Result<Near> {
         let Some(object) = argument.as_object().filter(|object| is_geojson(object)) else {
-            let middle = legacy_point(argument).ok_or_else(|| match argument {
-                Value::Object(_) => MqlError::bad_value("$geometry is required for geo near query"),
-                _ => {
-                    let shown = show_object(operators);
-                    MqlError::bad_value(format!("near must be first in: {shown}"))
-                }
-            })?;
-            let unit = match operator {
-                "$nearSphere" => Unit::Radians,
-                _ => Unit::Flat,
+            let near_sphere = operator == "$nearSphere";
+            let (middle, unit) = match (bare_point(argument, operators)?, near_sphere) {
+                ((middle, true), _) => (middle, Unit::Metres),
+                ((middle, false), true) => (middle, Unit::Radians),
+                ((middle, false), false) => (middle, Unit::Flat),
             };
-            return Near::new(middle, unit, operators);
+            let near = Near::new(middle, unit, operators)?;
+            return Ok(Near {
+                near_sphere,
+                ..near
+            });
         };
         if let Some((name, value)) = operators.iter().find(|(name, _)| *name != operator) {
             return Err(MqlError::bad_value(format!(
@@ -63,12 +66,22 @@ impl Near {
     }
 
     fn new(middle: Point, unit: Unit, limits: &Object) -> Result<Near> {
+        let max = limit(limits, "$maxDistance")?.unwrap_or(f64::INFINITY);
         Ok(Near {
             middle,
             unit,
             min: limit(limits, "$minDistance")?.unwrap_or(0.0),
-            max: limit(limits, "$maxDistance")?.unwrap_or(f64::INFINITY),
+            max,
+            asked_max: max,
+            near_sphere: false,
         })
+    }
+
+    /// The line that stands for it in the tree of a filter. Applications take the field out of it.
+    pub(crate) fn describe(&self, path: &str) -> String {
+        let max = crate::show::show_six_digits(self.asked_max.min(f64::MAX));
+        let sphere = u8::from(self.near_sphere);
+        format!("GEONEAR  field={path} maxdist={max} isNearSphere={sphere}")
     }
 
     /// What `$geoNear` asks: a point as GeoJSON or as two numbers, and the distances.
@@ -89,11 +102,14 @@ impl Near {
                 (legacy_point(legacy).ok_or_else(invalid)?, unit)
             }
         };
+        let max = max.unwrap_or(f64::INFINITY);
         Ok(Near {
             middle,
             unit,
             min: min.unwrap_or(0.0),
-            max: max.unwrap_or(f64::INFINITY),
+            max,
+            asked_max: max,
+            near_sphere: false,
         })
     }
 
@@ -148,6 +164,27 @@ impl Near {
 /// Whether an argument is that of the newer form.
 fn is_geojson(object: &Object) -> bool {
     object.contains_key("$geometry")
+}
+
+/// A point that stands for itself, as two numbers or as GeoJSON; whether it is the latter.
+fn bare_point(argument: &Value, operators: &Object) -> Result<(Point, bool)> {
+    if let Some(point) = legacy_point(argument) {
+        return Ok((point, false));
+    }
+    let Some(object) = argument.as_object() else {
+        let shown = show_object(operators);
+        return Err(MqlError::bad_value(format!(
+            "near must be first in: {shown}"
+        )));
+    };
+    let Some(first) = object.keys().next() else {
+        return Err(MqlError::bad_value(
+            "$geometry is required for geo near query",
+        ));
+    };
+    let point = geojson_point(object)
+        .map_err(|_| MqlError::bad_value(format!("invalid argument in geo near query: {first}")))?;
+    Ok((point, true))
 }
 
 fn geojson_point(geometry: &Object) -> Result<Point> {

@@ -1,5 +1,7 @@
 //! Which index a client wants to be used.
 
+use lapsedb_mql::show::show_object;
+use lapsedb_mql::sort::Sort;
 use lapsedb_store::Collection;
 use lapsedb_store::index::named::NamedIndex;
 use lapsedb_value::order::equal_bson;
@@ -7,6 +9,8 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::{ID_INDEX, shown};
+use crate::documents::look::Look;
+use crate::documents::plan::Question;
 
 /// The member of a hint or an order that asks for the order of creation.
 const NATURAL: &str = "$natural";
@@ -75,10 +79,51 @@ fn by_key(collection: &Collection, key: &Object) -> Option<String> {
     found.get("name").and_then(Value::as_str).map(str::to_owned)
 }
 
+/// How the answer begins when no plan can be made, and how it goes on behind the query.
+const REFUSED: &str = "error processing query: ";
+const WHY: &str = "planner returned error :: caused by :: ";
+
 /// What is answered when no plan can be made.
-pub(super) fn refused(code: i32, why: &str) -> Fault {
-    Fault::new(
-        code,
-        format!("error processing query: planner returned error :: caused by :: {why}"),
+pub(crate) fn refused(code: i32, why: &str) -> Fault {
+    Fault::new(code, format!("{REFUSED}{WHY}{why}"))
+}
+
+/// The same with the query: applications read there which field needs an index.
+pub(super) fn with_query(fault: Fault, look: &Look<'_>, question: &Question<'_>) -> Fault {
+    match (fault, &look.collection) {
+        (
+            Fault::Said {
+                code,
+                message,
+                info,
+            },
+            Some(collection),
+        ) => {
+            let why = message.strip_prefix(REFUSED);
+            let message = match why.filter(|why| why.starts_with(WHY)) {
+                Some(why) => format!("{REFUSED}{}{why}", query(look, collection, question)),
+                None => message,
+            };
+            Fault::with(code, message, info)
+        }
+        (fault, _) => fault,
+    }
+}
+
+/// A query as MongoDB shows it, up to its projection.
+fn query(look: &Look<'_>, collection: &Collection, question: &Question<'_>) -> String {
+    let database = look.view.catalog().database_numbered(collection.database);
+    let mut sort = Object::new();
+    let fields = question.sort.into_iter().flat_map(Sort::fields);
+    // The order by distance is nobody's wish.
+    for (path, descending) in fields.filter(|(path, _)| !path.starts_with('$')) {
+        sort.push(path, if descending { -1 } else { 1 });
+    }
+    format!(
+        "ns={}.{}Tree: {}Sort: {}\nProj: {{}}\n ",
+        database.map_or("", |database| database.id.as_str()),
+        collection.id,
+        question.filter.tree(),
+        show_object(&sort),
     )
 }

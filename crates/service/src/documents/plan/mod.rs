@@ -23,6 +23,7 @@ use lapsedb_value::Object;
 
 pub(crate) use access::{Access, IndexAccess};
 pub use hint::Hint;
+pub(crate) use hint::refused;
 
 use crate::documents::fault::Result;
 use crate::documents::indexes::ID_INDEX;
@@ -33,7 +34,7 @@ use crate::documents::search;
 use crate::documents::walk::Source;
 use crate::operations::ON_ID;
 use candidates::{Candidate, candidate, candidates};
-use hint::{Hinted, hinted, refused};
+use hint::{Hinted, hinted, with_query};
 use order::Gives;
 
 /// Entries an index may name before looking at all documents is taken to be no worse.
@@ -119,7 +120,8 @@ pub(crate) async fn plan(
     language: &Language,
     question: Question<'_>,
 ) -> Result<Plan> {
-    let plan = choose(look, language, question).await?;
+    let plan = choose(look, language, question).await;
+    let plan = plan.map_err(|fault| with_query(fault, look, &question))?;
     let index = match (&plan.access, &look.collection) {
         (Access::Index(index), Some(collection)) if index.name == ID_INDEX => {
             Some((collection, ON_ID))

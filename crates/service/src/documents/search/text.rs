@@ -10,6 +10,7 @@ use lapsedb_value::{Object, Str, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::language::Filter;
+use crate::documents::plan::refused;
 use crate::documents::search::FTS;
 
 /// The text index of a collection, whether or not queries see it.
@@ -87,8 +88,5 @@ fn needs_equalities() -> Fault {
 }
 
 pub(super) fn unusable(why: &str) -> Fault {
-    Fault::new(
-        code::NO_QUERY_EXECUTION_PLANS,
-        format!("error processing query: planner returned error :: caused by :: {why}"),
-    )
+    refused(code::NO_QUERY_EXECUTION_PLANS, why)
 }
