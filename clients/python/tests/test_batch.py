@@ -113,3 +113,47 @@ def test_hierarchical_key(db):
         partition_key=["x", "y"],
     )
     assert ids(container) == ["1", "2"]
+
+
+def charges(headers, answers):
+    """What the batch cost, and what its operations cost together."""
+    return float(headers["x-ms-request-charge"]), pytest.approx(sum(answer["requestCharge"] for answer in answers), abs=0.005)
+
+
+def test_operations_cost_what_the_batch_costs(container):
+    container.create_item({"id": "old", "pk": "a"})
+    seen = []
+    answers = container.execute_item_batch(
+        [("create", ({"id": "new", "pk": "a"},)), ("read", ("old",)), ("delete", ("new",)), ("delete", ("old",))],
+        partition_key="a",
+        response_hook=lambda headers, _: seen.append(headers),
+    )
+    total, parts = charges(seen[-1], answers)
+    assert total == parts
+    container.create_item({"id": "old", "pk": "a"})
+    for case in FAILURES:
+        operation, _ = copy.deepcopy(FAILURES[case])
+        with pytest.raises(CosmosBatchOperationError) as caught:
+            container.execute_item_batch(
+                [("create", ({"id": "new", "pk": "a"},)), operation, ("read", ("old",))], partition_key="a"
+            )
+        answers = caught.value.operation_responses
+        total, parts = charges(caught.value.headers, answers)
+        assert total == parts
+        assert [answer["requestCharge"] > 0 for answer in answers] == [True, True, False], case
+
+
+def test_an_answer_that_is_too_large_is_refused_whole(container):
+    container.create_item({"id": "large", "pk": "a", "text": "x" * 1_000_000})
+    read = ("read", ("large",))
+    assert len(container.execute_item_batch([read] * 4, partition_key="a")) == 4
+    with pytest.raises(CosmosBatchOperationError) as caught:
+        container.execute_item_batch([("create", ({"id": "new", "pk": "a"},))] + [read] * 9, partition_key="a")
+    assert caught.value.status_code == 413
+    assert [answer["statusCode"] for answer in caught.value.operation_responses] == [424] * 9 + [413]
+    assert ids(container) == ["large"]
+    patches = [("patch", ("large", [{"op": "incr", "path": "/n", "value": 1}])) for _ in range(10)]
+    with pytest.raises(CosmosBatchOperationError) as caught:
+        container.execute_item_batch(patches, partition_key="a")
+    assert caught.value.status_code == 413
+    assert "n" not in container.read_item("large", "a")

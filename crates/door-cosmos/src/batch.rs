@@ -1,6 +1,7 @@
 //! Batches on the wire: JSON from most clients, HybridRow from .NET.
 
-use lapsedb_service::items::{Action, Document, Item, ItemOp, OpDone, Outcome, Patch};
+use http::StatusCode;
+use lapsedb_service::items::{Action, Document, ItemOp, OpDone, Outcome, Patch};
 use lapsedb_service::limits::BATCH_OPERATIONS_MAX;
 use lapsedb_service::{Collection, Error, PartitionKey, Result, resource};
 use lapsedb_value::json::{JsonError, JsonErrorKind};
@@ -28,8 +29,6 @@ pub struct Batch {
     pub form: Form,
     /// The operations; one that could not be understood fails when its turn comes.
     pub ops: Vec<ItemOp>,
-    /// Whether each wants no document back.
-    pub minimal: Vec<bool>,
 }
 
 /// One operation before it is understood, in either form.
@@ -64,17 +63,16 @@ impl Batch {
                 "Batch request has more operations than what is supported.",
             ));
         }
-        let minimal = raw.iter().map(|op| op.minimal).collect();
         let ops = raw.into_iter().map(|op| op.understand(partition)).collect();
-        Ok(Batch { form, ops, minimal })
+        Ok(Batch { form, ops })
     }
 }
 
 impl Batch {
     /// Makes every write answer without its document; a read has nothing else to say.
     pub fn want_no_documents(&mut self) {
-        for (minimal, op) in self.minimal.iter_mut().zip(&self.ops) {
-            *minimal |= op.action.writes();
+        for op in &mut self.ops {
+            op.minimal |= op.action.writes();
         }
     }
 }
@@ -220,6 +218,7 @@ impl RawOp {
             Some(Err(error)) => Err(Error::bad_request(error.to_string())),
         };
         let (if_match, if_none_match) = (self.if_match.clone(), self.if_none_match.clone());
+        let minimal = self.minimal;
         let action = match self.refused.clone() {
             Some(error) => Action::Refused(error),
             None => self.action().unwrap_or_else(Action::Refused),
@@ -233,6 +232,7 @@ impl RawOp {
             partition,
             if_match,
             if_none_match,
+            minimal,
         }
     }
 
@@ -278,12 +278,25 @@ fn document(body: Value) -> Result<Document> {
 
 /// The status of what an operation has done.
 #[must_use]
-pub const fn outcome_status(outcome: Outcome) -> u16 {
+pub const fn outcome_status(outcome: Outcome) -> StatusCode {
     match outcome {
-        Outcome::Created => 201,
-        Outcome::Ok => 200,
-        Outcome::Deleted => 204,
-        Outcome::NotModified => 304,
+        Outcome::Created => StatusCode::CREATED,
+        Outcome::Ok => StatusCode::OK,
+        Outcome::Deleted => StatusCode::NO_CONTENT,
+        Outcome::NotModified => StatusCode::NOT_MODIFIED,
+    }
+}
+
+/// The status of a batch: 200 only if every operation of it has one of the 200s.
+#[must_use]
+pub fn status(results: &[Result<OpDone>]) -> StatusCode {
+    let succeeded = |result: &Result<OpDone>| match result {
+        Ok(done) => outcome_status(done.outcome).is_success(),
+        Err(_) => false,
+    };
+    match results.iter().all(succeeded) {
+        true => StatusCode::OK,
+        false => StatusCode::MULTI_STATUS,
     }
 }
 
@@ -291,27 +304,14 @@ pub const fn outcome_status(outcome: Outcome) -> u16 {
 ///
 /// # Errors
 /// When a stored document cannot be read.
-pub fn write(
-    form: Form,
-    collection: &Collection,
-    results: &[Result<OpDone>],
-    minimal: &[bool],
-) -> Result<Vec<u8>> {
+pub fn write(form: Form, collection: &Collection, results: &[Result<OpDone>]) -> Result<Vec<u8>> {
     match form {
-        Form::Json => write_json(collection, results, minimal),
-        Form::HybridRow => write_hybrid(collection, results, minimal),
+        Form::Json => write_json(collection, results),
+        Form::HybridRow => write_hybrid(collection, results),
     }
 }
 
-fn wants_document(results_at: usize, minimal: &[bool]) -> bool {
-    !minimal.get(results_at).copied().unwrap_or(false)
-}
-
-fn write_json(
-    collection: &Collection,
-    results: &[Result<OpDone>],
-    minimal: &[bool],
-) -> Result<Vec<u8>> {
+fn write_json(collection: &Collection, results: &[Result<OpDone>]) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(256 * results.len());
     out.push(b'[');
     for (at, result) in results.iter().enumerate() {
@@ -319,15 +319,14 @@ fn write_json(
             out.push(b',');
         }
         let mut head = Object::new();
-        let mut item: Option<&Item> = None;
         match result {
             Ok(done) => {
-                head.push("statusCode", i32::from(outcome_status(done.outcome)));
+                let status = outcome_status(done.outcome);
+                head.push("statusCode", i32::from(status.as_u16()));
                 head.push("subStatusCode", 0);
                 head.push("requestCharge", done.charge);
-                if let Some(shown) = &done.item {
-                    head.push("eTag", Value::String(resource::etag(shown.header.lsn)));
-                    item = Some(shown).filter(|_| wants_document(at, minimal));
+                if let Some(lsn) = done.lsn {
+                    head.push("eTag", Value::String(resource::etag(lsn)));
                 }
             }
             Err(failure) => {
@@ -339,12 +338,15 @@ fn write_json(
                     "subStatusCode",
                     i64::try_from(error::sub_status(&failure.kind)).unwrap_or(0),
                 );
-                head.push("requestCharge", failure.charge.unwrap_or(0.0));
+                head.push("requestCharge", failure.cost());
                 head.push("message", Value::from(failure.message.as_str()));
             }
         }
         json::write(&Value::Object(head), &mut out);
-        if let Some(item) = item {
+        if let Ok(OpDone {
+            item: Some(item), ..
+        }) = result
+        {
             out.pop();
             out.extend_from_slice(b",\"resourceBody\":");
             resource::write_item(collection, &item.header, &item.body, &mut out)?;
@@ -355,28 +357,21 @@ fn write_json(
     Ok(out)
 }
 
-fn write_hybrid(
-    collection: &Collection,
-    results: &[Result<OpDone>],
-    minimal: &[bool],
-) -> Result<Vec<u8>> {
+fn write_hybrid(collection: &Collection, results: &[Result<OpDone>]) -> Result<Vec<u8>> {
     let mut rows = Vec::with_capacity(results.len());
-    for (at, result) in results.iter().enumerate() {
+    for result in results {
         rows.push(match result {
             Ok(done) => {
                 let mut body = None;
-                if let Some(item) = done.item.as_ref().filter(|_| wants_document(at, minimal)) {
+                if let Some(item) = &done.item {
                     let mut text = Vec::with_capacity(item.body.len() + 256);
                     resource::write_item(collection, &item.header, &item.body, &mut text)?;
                     body = Some(text);
                 }
                 hybrid_row::BatchResult {
-                    status_code: outcome_status(done.outcome),
+                    status_code: outcome_status(done.outcome).as_u16(),
                     sub_status_code: 0,
-                    e_tag: done
-                        .item
-                        .as_ref()
-                        .map(|item| resource::etag(item.header.lsn).to_string()),
+                    e_tag: done.lsn.map(|lsn| resource::etag(lsn).to_string()),
                     resource_body: body,
                     retry_after_ms: None,
                     request_charge: done.charge,
@@ -388,7 +383,7 @@ fn write_hybrid(
                 e_tag: None,
                 resource_body: None,
                 retry_after_ms: None,
-                request_charge: failure.charge.unwrap_or(0.0),
+                request_charge: failure.cost(),
             },
         });
     }

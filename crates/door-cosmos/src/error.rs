@@ -7,9 +7,6 @@ use lapsedb_value::{Object, Value, json};
 use crate::answer::Answer;
 use crate::headers;
 
-/// What a failed request costs when the verb does not say.
-const FAILED_CHARGE: f64 = 1.24;
-
 /// The status of a kind.
 #[must_use]
 pub fn status(kind: &Kind) -> StatusCode {
@@ -106,11 +103,7 @@ pub fn answer(error: &Error, path: &str, activity: &str) -> Answer {
     body.push("code", Value::from(code(&error.kind)));
     body.push("message", Value::from(text));
     let body = Value::Object(body);
-    let mut answer = Answer::value(
-        status(&error.kind),
-        error.charge.unwrap_or(FAILED_CHARGE),
-        &body,
-    );
+    let mut answer = Answer::value(status(&error.kind), error.cost(), &body);
     answer.set_number(headers::SUB_STATUS, sub_status(&error.kind));
     if let Kind::Throttled { retry_after_ms } = error.kind {
         answer.set_number(headers::RETRY_AFTER_MS, retry_after_ms);

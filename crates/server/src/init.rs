@@ -90,6 +90,7 @@ async fn apply_items(ctx: &Ctx, address: (&str, &str), items: &[Value]) -> Resul
             partition: Some(partition),
             if_match: None,
             if_none_match: None,
+            minimal: true,
         });
     }
     let ran = items::run(ctx, address, None, &ops, Mode::Each).await?;

@@ -2,6 +2,7 @@
 
 use lapsedb_store::StoreError;
 
+use crate::charge;
 use crate::limits::QUERY_MILLIS_MAX;
 
 /// A kind of failure. Each door says what it looks like on its wire; a new kind does not compile until both do.
@@ -72,7 +73,7 @@ pub struct Error {
     pub kind: Kind,
     /// What was wrong, where, and what is allowed.
     pub message: String,
-    /// The request units it cost all the same; none lets the door take the usual figure of a failed request.
+    /// The request units it cost all the same, if the verb says; see [`Error::cost`].
     pub charge: Option<f64>,
 }
 
@@ -131,7 +132,7 @@ impl Error {
     pub fn precondition_failed() -> Error {
         Error::new(
             Kind::PreconditionFailed,
-            "Operation cannot be performed because one of the specified precondition is not met",
+            "One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed",
         )
     }
 
@@ -139,6 +140,12 @@ impl Error {
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Error {
         Error::new(Kind::Forbidden, message)
+    }
+
+    /// The request units it cost: those that the verb says, or the usual figure of a failed request.
+    #[must_use]
+    pub fn cost(&self) -> f64 {
+        self.charge.unwrap_or(charge::FAILED)
     }
 
     /// The same failure with its cost.

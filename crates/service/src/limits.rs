@@ -10,6 +10,8 @@ pub const ITEM_ID_BYTES_MAX: usize = 1023;
 pub const NAME_CHARS_MAX: usize = 255;
 /// Operations in one batch.
 pub const BATCH_OPERATIONS_MAX: usize = 100;
+/// Bytes of all documents in the answer of one batch.
+pub const BATCH_ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Operations in one patch.
 pub const PATCH_OPERATIONS_MAX: usize = 10;
 /// Items of a page when the client does not say.

@@ -33,6 +33,7 @@ fn in_a_runtime_of_one_thread() {
             partition: Some(partition()),
             if_match: None,
             if_none_match: None,
+            minimal: false,
         };
         items::run(&bench.ctx, ("db", "c"), None, &[op], Mode::Each)
             .await

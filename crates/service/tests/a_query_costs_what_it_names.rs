@@ -31,6 +31,7 @@ async fn filled(count: u64) -> Bench {
             partition: Some(PartitionKey::parse(&format!("[\"p{}\"]", i % 10)).unwrap()),
             if_match: None,
             if_none_match: None,
+            minimal: false,
         }
     };
     let all: Vec<u64> = (0..count).collect();

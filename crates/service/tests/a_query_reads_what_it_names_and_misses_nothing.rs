@@ -68,6 +68,7 @@ async fn put(bench: &Bench, i: usize) {
         partition: Some(PartitionKey::parse(&format!("[\"{pk}\"]")).unwrap()),
         if_match: None,
         if_none_match: None,
+        minimal: false,
     };
     let ran = items::run(&bench.ctx, ("db", "c"), None, &[op], Mode::Each)
         .await

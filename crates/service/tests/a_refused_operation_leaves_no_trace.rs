@@ -98,6 +98,7 @@ impl Case {
             partition: Some(self.key()),
             if_match: None,
             if_none_match: None,
+            minimal: false,
         }
     }
 

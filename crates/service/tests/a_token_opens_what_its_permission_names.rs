@@ -236,6 +236,7 @@ fn an_item_of_another_partition_is_not_found_by_its_rid() {
             partition: Some(PartitionKey::parse(&format!("[\"{pk}\"]")).unwrap()),
             if_match: None,
             if_none_match: None,
+            minimal: false,
         };
         let ran = items::run(&bench.ctx, ("db", "c"), None, &[op("other")], Mode::Each)
             .await

@@ -62,6 +62,7 @@ async fn write(bench: &Bench, i: u64, action: Action) {
         partition: Some(PartitionKey::parse(&format!("[\"p{}\"]", i % 3)).unwrap()),
         if_match: None,
         if_none_match: None,
+        minimal: false,
     };
     let ran = items::run(&bench.ctx, ("db", "c"), None, &[op], Mode::Each)
         .await
@@ -94,6 +95,7 @@ async fn disturb(bench: &Bench, turn: u64, next: &mut u64) {
                 partition: Some(PartitionKey::parse(&format!("[\"p{}\"]", victim % 3)).unwrap()),
                 if_match: None,
                 if_none_match: None,
+                minimal: false,
             };
             items::run(&bench.ctx, ("db", "c"), None, &[op], Mode::Each)
                 .await

@@ -118,6 +118,7 @@ async fn write(bench: &Bench, p: u8, action: Action) {
         partition: Some(partition(p)),
         if_match: None,
         if_none_match: None,
+        minimal: false,
     };
     // Deleting what is not there fails, and that is all right.
     let _ = items::run(&bench.ctx, ("db", "c"), None, &[op], Mode::Each)

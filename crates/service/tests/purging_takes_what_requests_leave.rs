@@ -36,6 +36,7 @@ async fn write(bench: &Bench, id: &str, bytes: usize, ttl: &str) -> Option<u64> 
         partition: Some(partition()),
         if_match: None,
         if_none_match: None,
+        minimal: false,
     };
     let ran = items::run(&bench.ctx, ("d", "c"), None, &[op], Mode::Each).await;
     let result = ran.and_then(|ran| ran.results.into_iter().next().unwrap().map(|_| ()));

@@ -49,7 +49,7 @@ pub use open::{OpenError, OpenOptions, Place, Verified, verify};
 pub use outlook::{Forecast, Preview, Width};
 pub use purger::Purged;
 pub use recount::Recount;
-pub use txn::{Cap, Done, Duplicate, Found, Note, Operation, Refused, Txn, Written};
+pub use txn::{Cap, Done, Duplicate, Found, Note, Operation, Refused, Txn, VersionNumber, Written};
 pub use usage::{Tally, Usage};
 pub use versions::catalog_log::{CatalogEvent, ViewEvent};
 pub use versions::event::{Event, EventKind, Image as EventImage, Place as EventPlace};

@@ -5,6 +5,7 @@
 //! If not, the verb runs again. Later operations of one transaction see what earlier ones wrote.
 
 mod capped;
+mod done;
 mod events;
 mod held;
 mod operation;
@@ -18,10 +19,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use lapsedb_kv::{Batch, Engine, Expect, ORDINALS_MAX, Snapshot, Space};
-use lapsedb_record::{Expiry, Header, ItemTtl, Lens, Live, Mark, Millis, Settled, Stored};
+use lapsedb_record::{Expiry, Header, ItemTtl, Lens, Mark, Settled, Stored};
 use lapsedb_value::{Object, Str, bson};
 
 pub use capped::Cap;
+pub use done::{Done, VersionNumber};
 pub use operation::Operation;
 pub use together::Note;
 
@@ -77,6 +79,7 @@ enum After {
         shape: Shape,
         index: u16,
         fresh: bool,
+        number: VersionNumber,
     },
     /// Removed.
     Gone,
@@ -96,6 +99,10 @@ pub struct Txn<'a> {
     ends: Expiry,
     writes: u16,
     changes: u32,
+    /// How many versions of records were written, those that are no longer there included.
+    versions: u32,
+    /// Versions that a later operation of the transaction replaced or removed, with their slots.
+    superseded: Vec<(usize, After)>,
     /// Whether every change of a record is told, or only what becomes of it in the end.
     stepwise: bool,
     events: Pending,
@@ -112,6 +119,10 @@ pub struct Found {
     pub document: Object,
     /// Its header; for one written earlier in the same transaction, none yet.
     pub header: Option<Header>,
+    /// The version, if it was written earlier in the same transaction.
+    pub version: Option<VersionNumber>,
+    /// Bytes of the record's body.
+    pub bytes: usize,
 }
 
 /// What a write puts into the store.
@@ -121,6 +132,8 @@ pub struct Written {
     pub bytes: usize,
     /// Entries in the index.
     pub terms: usize,
+    /// Names this version of the record once the transaction is committed.
+    pub version: VersionNumber,
 }
 
 /// Why a write is refused.
@@ -164,29 +177,6 @@ impl Refused {
     }
 }
 
-/// A committed transaction.
-pub struct Done {
-    /// The commit's place in the log.
-    pub lsn: u64,
-    /// The commit's time.
-    pub now: Millis,
-    written: Vec<(ItemKey, Stored<Vec<u8>>)>,
-    lens: Lens,
-}
-
-impl Done {
-    /// The item this transaction left under a key.
-    ///
-    /// # Errors
-    /// When the item cannot be read back: a defect, never ignored.
-    pub fn item(&self, key: &ItemKey) -> Result<Option<Live<Vec<u8>>>> {
-        match self.written.iter().find(|(written, _)| written == key) {
-            Some((_, stored)) => Ok(stored.clone().reveal(&self.lens)?),
-            None => Ok(None),
-        }
-    }
-}
-
 impl<'a> Txn<'a> {
     /// Begins a change of a collection's items.
     #[must_use]
@@ -210,6 +200,8 @@ impl<'a> Txn<'a> {
             ends: Expiry::Never,
             writes: 0,
             changes: 0,
+            versions: 0,
+            superseded: Vec::new(),
             stepwise: false,
             events: Pending::default(),
             settled: None,
@@ -240,14 +232,26 @@ impl<'a> Txn<'a> {
         match (&slot.after, &slot.before) {
             // A document that was written with a date of the past is dead already.
             (After::Put { ttl, shape, .. }, _) if !self.lives(*ttl, shape) => Ok(None),
-            (After::Put { document, .. }, _) => Ok(Some(Found {
+            (
+                After::Put {
+                    document,
+                    body,
+                    number,
+                    ..
+                },
+                _,
+            ) => Ok(Some(Found {
                 document: Object::clone(document),
                 header: None,
+                version: Some(*number),
+                bytes: body.len(),
             })),
             (After::Same, Some(before)) => match before.stored.clone().reveal(&self.lens)? {
                 Some(live) => Ok(Some(Found {
                     document: bson::read_document(live.body())?,
                     header: Some(before.header.clone()),
+                    version: None,
+                    bytes: live.body().len(),
                 })),
                 None => Ok(None),
             },
@@ -339,7 +343,9 @@ impl<'a> Txn<'a> {
             After::Put { fresh, .. } => *fresh || over,
             After::Gone => true,
         };
+        let number = self.next_version();
         let written = Written {
+            version: number,
             bytes: body.len(),
             // The entry of the item's shape is the server's own affair.
             terms: shape.stems.len().saturating_sub(1),
@@ -351,6 +357,7 @@ impl<'a> Txn<'a> {
             shape,
             index,
             fresh,
+            number,
         };
         self.change(slot, ended, after, note);
         Ok(Ok(written))
@@ -413,25 +420,13 @@ impl<'a> Txn<'a> {
         let Some(_pass) = store.claims().pass(self.patience, || self.written()).await else {
             return Err(StoreError::Retry);
         };
+        let superseded = self.superseded_records();
         let (records, told) = self.fill().await?;
         events::put(told, 0, &mut self.batch)?;
         self.batch.absent_at(self.view.snapshot.stamp());
         let then = store.announcing([self.collection.cid], false);
         let committed = store.engine().commit_then(self.batch, then).await?;
-        let lens = Lens {
-            now: Millis(committed.now),
-            ..self.lens
-        };
-        let written = records
-            .into_iter()
-            .map(|(key, record)| (key, record.finish(committed)))
-            .collect();
-        Ok(Done {
-            lsn: committed.stamp.0,
-            now: Millis(committed.now),
-            written,
-            lens,
-        })
+        Ok(Done::new(committed, self.lens, records, superseded))
     }
 
     /// Puts all that was done into the batch.
@@ -673,6 +668,7 @@ impl<'a> Txn<'a> {
                 mut shape,
                 index,
                 fresh,
+                number,
             } => {
                 if !self.lives(ttl, &shape) {
                     // The dead hold no values that others may want.
@@ -687,6 +683,7 @@ impl<'a> Txn<'a> {
                     note.put(&mut self.batch, self.collection.cid);
                 }
                 let record = Record::new(ttl, shape.dates.clone(), index, ordinal, &body);
+                let record = record.numbered(number);
                 let entries = Entries::of_new(&self.collection, &key, &record, shape);
                 Some((record, entries))
             }

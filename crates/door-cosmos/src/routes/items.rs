@@ -4,7 +4,7 @@ use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{Method, StatusCode};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection};
-use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, OpDone, Outcome, Patch, Ran};
+use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, OpDone, Patch, Ran};
 use lapsedb_service::{
     Collection, Database, EpkRange, Error, Kind, PartitionKey, Result, charge, resource,
 };
@@ -126,6 +126,7 @@ async fn write_one(call: &Call<'_>, db: &str, coll: &str, action: Action) -> Res
         partition: partition(call)?,
         if_match: call.text(&IF_MATCH)?.map(str::to_owned),
         if_none_match: call.text(&IF_NONE_MATCH)?.map(str::to_owned),
+        minimal: call.minimal()?,
     };
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let ops = [op];
@@ -134,29 +135,24 @@ async fn write_one(call: &Call<'_>, db: &str, coll: &str, action: Action) -> Res
         .results
         .pop()
         .unwrap_or_else(|| Err(Error::new(Kind::Internal, "An operation gave no result.")))?;
-    let mut answer = written(call, &ran, &done)?;
+    let mut answer = written(&ran, &done)?;
     owner(&mut answer, &ran.database, &ran.collection, ran.lsn);
     Ok(answer)
 }
 
-fn written(call: &Call<'_>, ran: &Ran, done: &OpDone) -> Result<Answer> {
-    let status = match done.outcome {
-        Outcome::Created => StatusCode::CREATED,
-        Outcome::Ok => StatusCode::OK,
-        Outcome::Deleted => StatusCode::NO_CONTENT,
-        Outcome::NotModified => StatusCode::NOT_MODIFIED,
+fn written(ran: &Ran, done: &OpDone) -> Result<Answer> {
+    let status = batch::outcome_status(done.outcome);
+    let mut answer = match &done.item {
+        None => Answer::empty(status, done.charge),
+        Some(item) => {
+            let mut body = Vec::with_capacity(item.body.len() * 5 / 4 + 320);
+            resource::write_item(&ran.collection, &item.header, &item.body, &mut body)?;
+            Answer::json(status, done.charge, body)
+        }
     };
-    let Some(item) = &done.item else {
-        return Ok(Answer::empty(status, done.charge));
-    };
-    let mut answer = if call.minimal()? {
-        Answer::empty(status, done.charge)
-    } else {
-        let mut body = Vec::with_capacity(item.body.len() * 5 / 4 + 320);
-        resource::write_item(&ran.collection, &item.header, &item.body, &mut body)?;
-        Answer::json(status, done.charge, body)
-    };
-    answer.set_etag(item.header.lsn);
+    if let Some(lsn) = done.lsn {
+        answer.set_etag(lsn);
+    }
     Ok(answer)
 }
 
@@ -171,12 +167,8 @@ async fn run_batch(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let mode = if atomic { Mode::Atomic } else { Mode::Each };
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let ran = items::run(&call.ctx, (db, coll), intended, &batch.ops, mode).await?;
-    let status = if ran.results.iter().any(Result::is_err) {
-        StatusCode::MULTI_STATUS
-    } else {
-        StatusCode::OK
-    };
-    let body = batch::write(batch.form, &ran.collection, &ran.results, &batch.minimal)?;
+    let status = batch::status(&ran.results);
+    let body = batch::write(batch.form, &ran.collection, &ran.results)?;
     let mut answer = match batch.form {
         Form::Json => Answer::json(status, ran.charge, body),
         Form::HybridRow => Answer::bytes(status, ran.charge, "application/octet-stream", body),

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use lapsedb_mql::update::Described;
 use lapsedb_record::Header;
 use lapsedb_store::partition_key::PartitionKey;
-use lapsedb_store::{Found, ItemKey, Operation, Refused, Txn};
+use lapsedb_store::{Found, ItemKey, Operation, Refused, Txn, VersionNumber};
 use lapsedb_value::{Budget, Object, Value, bson};
 
 use crate::access::Who;
@@ -21,26 +21,96 @@ use crate::error::{Error, Kind, Result};
 use crate::items::body::{Document, given_partition};
 use crate::items::read::key_by_rid;
 use crate::items::{Action, Item, ItemOp, Outcome, Patch};
-use crate::limits::RULE_STEPS_MAX;
+use crate::limits::{BATCH_ANSWER_BYTES_MAX, RULE_STEPS_MAX};
 use crate::resource::{etag, etag_matches};
 
 /// What an operation will have done once the transaction commits.
 pub(crate) struct Applied {
-    pub(crate) key: ItemKey,
     pub(crate) outcome: Outcome,
     pub(crate) charge: f64,
-    /// What a read has read, unless an earlier operation of the transaction wrote it.
-    pub(crate) read: Option<Item>,
-    /// What the item was after this operation, if the transaction has written it; a later one may write it again.
-    pub(crate) wrote: Option<Arc<Object>>,
+    pub(crate) shows: Shows,
 }
 
-/// Applies one operation to a transaction, whole or not at all.
-pub(crate) async fn apply(who: &Who, txn: &mut Txn<'_>, op: &ItemOp) -> Result<Applied> {
+/// The item as it was after an operation, whatever later ones do with it.
+pub(crate) enum Shows {
+    /// It is gone.
+    Nothing,
+    /// As it was before the transaction, and its client knows it: the commit that wrote it.
+    Known(u64),
+    /// As it was before the transaction.
+    Read(Item),
+    /// As the transaction wrote it, in this operation or in an earlier one: the version and the bytes of its body.
+    Version(VersionNumber, usize),
+}
+
+impl Applied {
+    /// Bytes of the document that goes back to the client.
+    fn bytes(&self, op: &ItemOp) -> usize {
+        match &self.shows {
+            Shows::Nothing | Shows::Known(_) => 0,
+            Shows::Read(_) | Shows::Version(..) if op.minimal => 0,
+            Shows::Read(item) => item.body.len(),
+            Shows::Version(_, bytes) => *bytes,
+        }
+    }
+}
+
+/// How much the documents of an answer may still have.
+pub(crate) struct AnswerRoom {
+    bytes_left: usize,
+    /// Whether a document did not fit.
+    pub(crate) exceeded: bool,
+}
+
+impl AnswerRoom {
+    /// The room for the answer to so many operations. A single one answers whatever was stored.
+    pub(crate) const fn for_operations(count: usize) -> AnswerRoom {
+        AnswerRoom {
+            bytes_left: match count {
+                0 | 1 => usize::MAX,
+                _ => BATCH_ANSWER_BYTES_MAX,
+            },
+            exceeded: false,
+        }
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<()> {
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) => {
+                self.bytes_left = left;
+                Ok(())
+            }
+            None => {
+                self.exceeded = true;
+                Err(answer_too_large())
+            }
+        }
+    }
+}
+
+/// Applies one operation to a transaction, whole or not at all: not, if the answer has no room for its document.
+pub(crate) async fn apply(
+    who: &Who,
+    txn: &mut Txn<'_>,
+    op: &ItemOp,
+    room: &mut AnswerRoom,
+) -> Result<Applied> {
     let mut operation = txn.operation();
     let applied = steps(who, &mut operation, op).await?;
+    room.take(applied.bytes(op))?;
     operation.keep();
     Ok(applied)
+}
+
+/// The failure of an operation whose document no longer fits into the answer of its batch.
+fn answer_too_large() -> Error {
+    Error::new(
+        Kind::TooLarge,
+        format!(
+            "Response size is too large: the documents of a batch's answer may have {BATCH_ANSWER_BYTES_MAX} bytes in all. \
+             Read less in one batch, or ask for no content on write."
+        ),
+    )
 }
 
 async fn steps(who: &Who, txn: &mut Operation<'_, '_>, op: &ItemOp) -> Result<Applied> {
@@ -166,48 +236,37 @@ async fn delete(who: &Who, txn: &mut Operation<'_, '_>, op: &ItemOp, id: &str) -
     let note = note::write(txn.collection(), &Described::Whole, None);
     txn.delete_noted(&key, &partition, &note).await?;
     Ok(Applied {
-        charge: charge::delete(size(&found)),
-        key,
+        charge: charge::delete(found.bytes),
         outcome: Outcome::Deleted,
-        read: None,
-        wrote: None,
+        shows: Shows::Nothing,
     })
 }
 
 async fn read(who: &Who, txn: &mut Operation<'_, '_>, op: &ItemOp, id: &str) -> Result<Applied> {
     let Existing {
-        key,
-        partition,
-        found,
+        partition, found, ..
     } = existing(who, txn, op, id).await?;
     who.may_read_item(txn.collection(), &partition, ordinal(&found))?;
-    let charge = charge::read(size(&found));
-    if let (Some(condition), Some(header)) = (&op.if_none_match, &found.header)
-        && etag_matches(condition, header.lsn)
-    {
-        return Ok(Applied {
-            key,
-            outcome: Outcome::NotModified,
-            charge,
-            read: None,
-            wrote: None,
-        });
-    }
-    let (read, wrote) = match found.header {
-        Some(header) => (Some(item(header, &found.document)), None),
-        None => (None, Some(Arc::new(found.document))),
+    let charge = charge::read(found.bytes);
+    // A reader that names the current etag knows the item, whichever of the two conditions it names it in: so the service.
+    let mut conditions = op.if_match.iter().chain(&op.if_none_match);
+    let (outcome, shows) = match (found.header, found.version) {
+        (Some(header), _) if conditions.any(|condition| etag_matches(condition, header.lsn)) => {
+            (Outcome::NotModified, Shows::Known(header.lsn))
+        }
+        (Some(header), _) => (Outcome::Ok, Shows::Read(item(header, &found.document))),
+        (None, Some(version)) => (Outcome::Ok, Shows::Version(version, found.bytes)),
+        (None, None) => (Outcome::Ok, Shows::Nothing),
     };
     Ok(Applied {
-        key,
-        outcome: Outcome::Ok,
+        outcome,
         charge,
-        read,
-        wrote,
+        shows,
     })
 }
 
 /// An item put together from its parts.
-pub(crate) fn item(header: Header, document: &Object) -> Item {
+fn item(header: Header, document: &Object) -> Item {
     let mut body = Vec::new();
     bson::write_document(document, &mut body);
     Item {
@@ -262,11 +321,9 @@ async fn put_as(
                 }
             };
             Ok(Applied {
-                key,
                 outcome,
                 charge,
-                read: None,
-                wrote: Some(Arc::clone(&document.object)),
+                shows: Shows::Version(written.version, written.bytes),
             })
         }
         Err(Refused::UniqueKey | Refused::Duplicate(_)) => Err(Error::new(
@@ -382,12 +439,6 @@ fn ordinal(found: &Found) -> u64 {
         .header
         .as_ref()
         .map_or(0, |header: &Header| header.ordinal)
-}
-
-fn size(found: &Found) -> usize {
-    found.header.as_ref().map_or(1, |header| {
-        usize::try_from(header.charged).unwrap_or(usize::MAX)
-    })
 }
 
 /// The document with what conditions may ask of the system's properties.

@@ -34,6 +34,8 @@ pub struct ItemOp {
     pub if_match: Option<String>,
     /// Only if the item does not have this etag.
     pub if_none_match: Option<String>,
+    /// Whether the client wants no document back; a read has nothing else to say.
+    pub minimal: bool,
 }
 
 /// What an operation does.
@@ -113,7 +115,9 @@ pub struct Item {
 pub struct OpDone {
     /// What happened.
     pub outcome: Outcome,
-    /// The item afterwards; none if it is gone.
+    /// The commit that wrote the item as it is after the operation, which its etag names; none if it is gone.
+    pub lsn: Option<u64>,
+    /// The item as it is after the operation; none if it is gone, or the client has it or wants it not.
     pub item: Option<Item>,
     /// What it cost.
     pub charge: f64,

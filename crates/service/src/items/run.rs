@@ -6,13 +6,12 @@ use bytes::Bytes;
 use lapsedb_record::Live;
 use lapsedb_store::{Collection, Database, Done, StoreError, Txn};
 
-use crate::charge;
 use crate::ctx::{Ctx, Scope};
 use crate::documents::kept::cap_of;
 use crate::error::{Error, Kind, Result};
-use crate::items::apply::{Applied, apply, item};
+use crate::items::apply::{AnswerRoom, Applied, Shows, apply};
 use crate::items::body::given_partition;
-use crate::items::{Action, Item, ItemOp, OpDone, Outcome};
+use crate::items::{Action, Item, ItemOp, OpDone};
 use crate::limits::RETRIES_MAX;
 use crate::service::always_slower;
 
@@ -91,37 +90,38 @@ fn expect_partition(scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result<()> {
 async fn attempt(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result<Option<Ran>> {
     let mut txn = Txn::new(&scope.view, &scope.collection);
     let mut applied = Vec::with_capacity(ops.len());
+    let mut room = AnswerRoom::for_operations(ops.len());
     for op in ops {
-        let result = apply(&ctx.who, &mut txn, op).await;
-        let failed = result.is_err();
-        applied.push(result);
-        if failed && mode == Mode::Atomic {
-            return Ok(Some(refused(scope, ops.len(), applied)));
+        match (apply(&ctx.who, &mut txn, op, &mut room).await, mode) {
+            (Err(error), Mode::Atomic) => {
+                // An answer that is too large as a whole is the failure of the last operation, as in the service.
+                let failed = match room.exceeded {
+                    true => ops.len() - 1,
+                    false => applied.len(),
+                };
+                let results = refused(ops.len(), &applied, failed, &error);
+                return Ok(Some(ran(scope, scope.view.lsn(), results)));
+            }
+            (result, Mode::Atomic | Mode::Each) => applied.push(result),
         }
     }
-    if txn.is_empty() {
-        let results = applied
-            .into_iter()
-            .map(|applied| applied.map(unwritten))
-            .collect();
-        return Ok(Some(ran(scope, scope.view.lsn(), results)));
-    }
-    if let Some(cap) = cap_of(&scope.collection) {
-        txn.make_room(cap).await?;
-    }
-    match txn.commit(ctx.service().store()).await {
-        Ok(done) => {
-            let again = written_again(&applied);
-            let results = applied
-                .into_iter()
-                .zip(again)
-                .map(|(applied, again)| finish(applied?, &done, again))
-                .collect();
-            Ok(Some(ran(scope, done.lsn, results)))
+    let written = match txn.is_empty() {
+        true => None,
+        false => {
+            if let Some(cap) = cap_of(&scope.collection) {
+                txn.make_room(cap).await?;
+            }
+            match txn.commit(ctx.service().store()).await {
+                Ok(done) => Some(done),
+                Err(StoreError::Retry) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
         }
-        Err(StoreError::Retry) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    };
+    let lsn = written.as_ref().map_or(scope.view.lsn(), |done| done.lsn);
+    let finish = |(applied, op): (Result<Applied>, &ItemOp)| finish(applied?, op, written.as_ref());
+    let results = applied.into_iter().zip(ops).map(finish).collect();
+    Ok(Some(ran(scope, lsn, results)))
 }
 
 fn ran(scope: &Scope, lsn: u64, results: Vec<Result<OpDone>>) -> Ran {
@@ -138,73 +138,66 @@ fn ran(scope: &Scope, lsn: u64, results: Vec<Result<OpDone>>) -> Ran {
 fn cost(result: &Result<OpDone>) -> f64 {
     match result {
         Ok(done) => done.charge,
-        Err(error) => error.charge.unwrap_or(charge::FAILED),
+        Err(error) => error.cost(),
     }
 }
 
-/// A batch of which one operation failed: that one's failure, and 424 for all others.
-fn refused(scope: &Scope, count: usize, mut applied: Vec<Result<Applied>>) -> Ran {
-    let failed = applied.len() - 1;
-    let failure = match applied.pop() {
-        Some(Err(error)) => error,
-        Some(Ok(_)) | None => Error::new(Kind::Internal, "A batch was refused without a reason."),
+/// A batch of which one operation failed: that one's failure, and 424 for all others. Those that were executed before it cost
+/// what that took.
+fn refused(
+    count: usize,
+    applied: &[Result<Applied>],
+    failed: usize,
+    failure: &Error,
+) -> Vec<Result<OpDone>> {
+    let spent = |at: usize| match applied.get(at) {
+        Some(Ok(applied)) => applied.charge,
+        Some(Err(error)) => error.cost(),
+        None => 0.0,
     };
-    let results = (0..count)
-        .map(|at| {
-            if at == failed {
-                Err(failure.clone())
-            } else {
-                Err(Error::new(
-                    Kind::FailedDependency,
-                    "Another operation of the batch failed.",
-                )
-                .charged(0.0))
-            }
-        })
-        .collect();
-    ran(scope, scope.view.lsn(), results)
+    let dependent = |at: usize| {
+        Error::new(
+            Kind::FailedDependency,
+            "Another operation of the batch failed.",
+        )
+        .charged(spent(at))
+    };
+    let result = |at: usize| match at == failed {
+        true => Err(failure.clone()),
+        false => Err(dependent(at)),
+    };
+    (0..count).map(result).collect()
 }
 
-fn unwritten(applied: Applied) -> OpDone {
-    OpDone {
-        outcome: applied.outcome,
-        item: applied.read,
-        charge: applied.charge,
-    }
-}
-
-/// For each operation, whether a later one touches what it has written.
-fn written_again(applied: &[Result<Applied>]) -> Vec<bool> {
-    let keys: Vec<_> = applied
-        .iter()
-        .map(|applied| applied.as_ref().ok().map(|applied| &applied.key))
-        .collect();
-    (0..keys.len())
-        .map(|at| keys[at].is_some() && keys[at + 1..].contains(&keys[at]))
-        .collect()
-}
-
-/// What an operation answers. One whose item is written again later in the batch shows its own version of it; one whose
-/// item is gone at the end shows none.
-fn finish(applied: Applied, done: &Done, again: bool) -> Result<OpDone> {
-    let item = match (applied.outcome, applied.read, applied.wrote) {
-        (Outcome::Deleted | Outcome::NotModified, _, _) => None,
-        (Outcome::Created | Outcome::Ok, Some(item), _) => Some(item),
-        (Outcome::Created | Outcome::Ok, None, Some(document)) if again => done
-            .item(&applied.key)?
-            .map(|live| item(live.header().clone(), &document)),
-        (Outcome::Created | Outcome::Ok, None, _) => done.item(&applied.key)?.map(shown),
+/// What an operation answers: the item as it was right after it, whatever later ones did with it.
+fn finish(applied: Applied, op: &ItemOp, written: Option<&Done>) -> Result<OpDone> {
+    let (lsn, item) = match applied.shows {
+        Shows::Nothing => (None, None),
+        Shows::Known(lsn) => (Some(lsn), None),
+        Shows::Read(item) => (Some(item.header.lsn), Some(item).filter(|_| !op.minimal)),
+        Shows::Version(..) if op.minimal => (written.map(|done| done.lsn), None),
+        Shows::Version(version, _) => {
+            let item = match written {
+                Some(done) => done.version(version)?.map(shown),
+                None => None,
+            };
+            (item.as_ref().map(|item| item.header.lsn), item)
+        }
     };
     Ok(OpDone {
         outcome: applied.outcome,
+        lsn,
         item,
         charge: applied.charge,
     })
 }
 
 fn shown(live: Live<Vec<u8>>) -> Item {
+    let header = live.header().clone();
+    let (bytes, begin) = live.into_bytes();
+    let bytes = Bytes::from(bytes);
     Item {
-        header: live.header().clone(),
-        body: Bytes::copy_from_slice(live.body()),
+        header,
+        body: bytes.slice(begin.min(bytes.len())..),
     }
 }

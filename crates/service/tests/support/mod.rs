@@ -20,6 +20,7 @@ pub const KEY: &[u8] = b"a master key of tests";
 pub const ALWAYS: Conditions = Conditions {
     if_match: None,
     if_none_match: None,
+    minimal: false,
 };
 
 pub struct Bench {
@@ -89,6 +90,7 @@ pub async fn write(ctx: &Ctx, db: &str, coll: &str, id: &str) -> Result<()> {
         partition: Some(partition()),
         if_match: None,
         if_none_match: None,
+        minimal: false,
     };
     let ran = items::run(ctx, (db, coll), None, &[op], Mode::Each).await?;
     ran.results.into_iter().next().unwrap().map(|_| ())

@@ -77,6 +77,7 @@ impl Past {
                 index,
                 fresh,
                 document: _,
+                number: _,
             } => Some(Was {
                 ttl: *ttl,
                 dates: shape.dates.clone(),

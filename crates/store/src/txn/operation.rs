@@ -45,9 +45,18 @@ impl<'a> Txn<'a> {
 }
 
 impl Operation<'_, '_> {
-    /// Keeps what the operation has done.
+    /// Keeps what the operation has done, and the versions of earlier operations that it replaced or removed.
     pub fn keep(self) {
-        self.txn.undo = None;
+        for step in self.txn.undo.take().into_iter().flatten() {
+            match step {
+                Undo::Changed {
+                    at,
+                    after: after @ After::Put { .. },
+                    ..
+                } => self.txn.superseded.push((at, after)),
+                Undo::Changed { .. } | Undo::Taken { .. } => {}
+            }
+        }
     }
 }
 

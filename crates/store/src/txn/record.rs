@@ -4,6 +4,7 @@ use lapsedb_kv::{Committed, Fill, Template, ordinal};
 use lapsedb_record::header::{LSN_AT, ORDINAL_AT, WRITTEN_AT};
 use lapsedb_record::{Dates, HEADER_BYTES, Header, ItemTtl, Mark, Millis, Secs, Stored};
 
+use super::VersionNumber;
 use crate::keys::Ordinal;
 
 /// A record about to be committed: bytes with places that the commit fills.
@@ -12,6 +13,8 @@ pub(crate) struct Record {
     pub(crate) index: u16,
     pub(crate) ordinal: Ordinal,
     pub(crate) charged: u32,
+    /// Its number among the versions of its transaction; the first of all where nobody asks for it.
+    pub(super) number: VersionNumber,
     dates: Dates,
     bytes: Vec<u8>,
 }
@@ -45,9 +48,16 @@ impl Record {
             index,
             ordinal,
             charged,
+            number: VersionNumber::default(),
             dates: header.dates,
             bytes,
         }
+    }
+
+    /// The same with its number.
+    pub(super) const fn numbered(mut self, number: VersionNumber) -> Record {
+        self.number = number;
+        self
     }
 
     /// The mark of its entries, whose write time the commit fills.
