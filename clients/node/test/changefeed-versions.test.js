@@ -46,7 +46,7 @@ test("every change is an event", async () => {
   const { events } = await goOn(container, continuation);
   assert.deepEqual(short(events), ["create a", "replace a", "delete a"]);
   assert.deepEqual(events.map((event) => event.current.n), [1, 2, undefined]);
-  assert.deepEqual(events.map((event) => event.previous?.n), [undefined, 1, 2]);
+  assert.deepEqual(events.map((event) => event.previous?.n), [undefined, undefined, 2]);
   const [created, replaced, deleted] = events.map((event) => event.metadata);
   assert.equal(created.previousImageLSN, 0);
   assert.equal(replaced.previousImageLSN, created.lsn);

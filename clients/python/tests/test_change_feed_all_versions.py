@@ -36,7 +36,7 @@ def test_every_change_is_an_event(container):
     events, _ = follow(container, continuation=start)
     assert short(events) == [("create", "a"), ("replace", "a"), ("replace", "a"), ("delete", "a")]
     assert [event["current"].get("n") for event in events] == [1, 2, 3, None]
-    assert [event.get("previous", {}).get("n") for event in events] == [None, 1, 2, 3]
+    assert [event.get("previous", {}).get("n") for event in events] == [None, None, None, 3]
     places = [event["metadata"]["lsn"] for event in events]
     assert places == sorted(set(places))
     assert [event["metadata"]["previousImageLSN"] for event in events] == [0, *places[:3]]

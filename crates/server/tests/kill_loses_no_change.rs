@@ -315,6 +315,12 @@ fn item(event: &Value) -> &Value {
     }
 }
 
+/// The commit that wrote an item: its etag's last sixteen digits.
+fn commit(item: &Value) -> u64 {
+    let etag = item["_etag"].as_str().unwrap().replace(['"', '-'], "");
+    u64::from_str_radix(&etag[etag.len() - 16..], 16).unwrap()
+}
+
 /// Each item's events are lives one after the other, each version that of the event before; an expiry names its moment.
 /// Gives back whoever lives in the end, with its tag.
 fn lives(log: &[Value], mover: &Mover, now: u64) -> BTreeMap<String, u64> {
@@ -334,7 +340,8 @@ fn lives(log: &[Value], mover: &Mover, now: u64) -> BTreeMap<String, u64> {
                 living.insert(id, &event["current"]);
             }
             "replace" => {
-                assert_eq!(before, Some(&event["previous"]), "{event}");
+                let lsn = metadata["previousImageLSN"].as_u64().unwrap();
+                assert_eq!(before.map(commit), Some(lsn), "{event}");
                 living.insert(id, &event["current"]);
             }
             _ => {

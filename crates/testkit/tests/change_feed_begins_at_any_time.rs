@@ -50,8 +50,28 @@ fn begins_at_any_time(engine: Engine) {
     }
     let from = |second: u64| (second..20).map(|n| format!("i{n}")).collect::<Vec<_>>();
     for second in 0..20 {
-        let reply = page(&mut container, None, Some(zero + second * 1000));
-        assert_eq!(ids(&reply), from(second), "since {second}: {reply:?}");
+        // The second that is named is not in it: all readers, of everything, of a key and of a range, begin behind it.
+        let since = zero + second * 1000;
+        let reply = page(&mut container, None, Some(since));
+        assert_eq!(ids(&reply), from(second + 1), "since {second}: {reply:?}");
+        let before = page(&mut container, None, Some(since - 1000));
+        assert_eq!(ids(&before), from(second), "since {second}: {before:?}");
+        for (seconds, found) in [(0, false), (1, true)] {
+            let since = http_date(since - seconds * 1000);
+            let id = format!("i{second}");
+            let of_key = ("x-ms-documentdb-partitionkey", json!([id]).to_string());
+            let of_range = ("x-ms-start-epk", String::new());
+            for (name, value) in [of_key, of_range] {
+                let request = container.on_items("GET").header("A-IM", "Incremental Feed");
+                let request = request.header("If-Modified-Since", &since);
+                let reply = container.send(request.header(name, &value));
+                assert_eq!(
+                    ids(&reply).contains(&id),
+                    found,
+                    "{name} {value}: {reply:?}"
+                );
+            }
+        }
     }
     let early = page(&mut container, None, Some(1_000));
     assert_eq!(ids(&early), from(0));
@@ -64,14 +84,18 @@ fn begins_at_any_time(engine: Engine) {
     let reply = page(&mut container, Some(&cursor), Some(zero + 60_000));
     assert_eq!(reply.status, 304, "{reply:?}");
     server.set_ms(zero + 60_000);
+    container.put(&json!({ "id": "at" }));
+    let reply = page(&mut container, Some(&cursor), Some(zero + 60_000));
+    assert_eq!(reply.status, 304, "{reply:?}");
+    server.set_ms(zero + 61_000);
     container.put(&json!({ "id": "after" }));
     let reply = page(&mut container, Some(&cursor), Some(zero + 60_000));
     assert_eq!(ids(&reply), ["after"]);
     let reply = page(&mut container, Some(&cursor), None);
-    assert_eq!(ids(&reply), ["before", "after"]);
+    assert_eq!(ids(&reply), ["before", "at", "after"]);
     // A time long ago does not move a cursor back.
     let reply = page(&mut container, Some(&cursor), Some(zero));
-    assert_eq!(ids(&reply), ["before", "after"]);
+    assert_eq!(ids(&reply), ["before", "at", "after"]);
 }
 
 #[test]

@@ -28,6 +28,11 @@ pub async fn feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         }
         Method::GET => read_feed(call, db, coll).await,
         Method::POST if call.flag(&headers::IS_QUERY_PLAN)? => query_plan(call, db, coll).await,
+        Method::POST if call.is_query()? && call.headers.contains_key(&headers::A_IM) => {
+            Err(Error::bad_request(
+                "A change feed takes no query: the header A-IM came with a query text. Read the feed with GET, or send the query without A-IM.",
+            ))
+        }
         Method::POST if call.is_query()? => query(call, db, coll).await,
         Method::POST if call.flag(&headers::IS_BATCH)? => run_batch(call, db, coll).await,
         Method::POST => {

@@ -45,7 +45,7 @@ fn start(call: &Call<'_>) -> Result<Start> {
         // A client may go on sending the time it once began at: the cursor decides.
         AnyStart::After(lsn) => Ok(Start::After(lsn)),
         AnyStart::Beginning | AnyStart::Now => Err(Error::bad_request(
-            "The change feed of all versions and deletes begins with If-None-Match: * (now) or with an etag it has answered; from the beginning or from a point in time it cannot be read.",
+            "You must read the change feed from within the retention period. The change feed of all versions and deletes begins with If-None-Match: * (now) or with an etag it has answered; from the beginning or from a point in time it cannot be read.",
         )),
     }
 }
@@ -79,6 +79,7 @@ fn write_event(collection: &Collection, event: &Event, out: &mut Vec<u8>) -> Res
         None => out.extend_from_slice(b"{}"),
     }
     let before = event.previous.as_ref();
+    let deleted = event.current.is_none();
     let metadata = format!(
         ",\"metadata\":{{\"operationType\":\"{operation}\",\"lsn\":{},\"crts\":{},\"previousImageLSN\":{},\"timeToLiveExpired\":{expired}",
         event.place.lsn,
@@ -86,11 +87,12 @@ fn write_event(collection: &Collection, event: &Event, out: &mut Vec<u8>) -> Res
         before.map_or(0, |before| before.header().lsn),
     );
     out.extend_from_slice(metadata.as_bytes());
-    if event.current.is_none() {
+    if deleted {
         write_address(collection, event, out);
     }
     out.push(b'}');
-    if let Some(before) = before {
+    // The service shows the version before it on deletes and expiries only; of a replacement, its lsn.
+    if let Some(before) = before.filter(|_| deleted) {
         out.extend_from_slice(b",\"previous\":");
         image(before, out)?;
     }

@@ -31,7 +31,7 @@ pub struct Request {
     pub selection: Selection,
     /// Where to begin.
     pub start: Start,
-    /// Only what was written in this second or later.
+    /// Only what was written after this second.
     pub since: Option<Secs>,
     /// Items of a page at most; none if the server may choose. One commit's changes are never split over pages.
     pub items_max: Option<usize>,
@@ -125,11 +125,13 @@ pub(crate) async fn open(
 
 /// The place in the log where a request begins.
 async fn begin(scope: &Scope, request: &Request) -> Result<ChangesAfter> {
-    let since = request.since.unwrap_or(Secs(0));
-    let lsn = match (request.start, request.since) {
+    // The second itself is not in it: a reader that stopped at a `_ts` has seen what was written then.
+    let begin = request.since.map(|second| second.plus(Secs(1)));
+    let since = begin.unwrap_or(Secs(0));
+    let lsn = match (request.start, begin) {
         (Start::Now, _) => scope.view.lsn(),
         (Start::Beginning, None) => 0,
-        (Start::Beginning, Some(since)) => scope.view.lsn_before(&scope.collection, since).await?,
+        (Start::Beginning, Some(begin)) => scope.view.lsn_before(&scope.collection, begin).await?,
         (Start::After(lsn), _) if lsn > scope.view.lsn() => {
             return Err(beyond_the_log(scope, lsn));
         }

@@ -160,17 +160,17 @@ async fn follow(
     }
 }
 
+/// Bytes of the image that is shown: the version before it only where there is none behind it.
 fn size(event: &Event) -> usize {
-    let images = [&event.current, &event.previous];
-    let sizes = images.into_iter().flatten();
-    sizes
-        .map(|image| usize::try_from(image.header().charged).unwrap_or(usize::MAX))
-        .sum()
+    let image = event.current.as_ref().or(event.previous.as_ref());
+    image.map_or(0, |image| {
+        usize::try_from(image.header().charged).unwrap_or(usize::MAX)
+    })
 }
 
 fn forgotten(scope: &Scope, lsn: u64) -> Error {
     let minutes = scope.collection.retention().0 / 60;
     Error::bad_request(format!(
-        "The change feed cursor \"{lsn}\" lies before the versions this container keeps (retention: {minutes} minutes; without a changeFeedPolicy they are kept from the first reader on); read from now on with If-None-Match: *."
+        "You must read the change feed from within the retention period. The change feed cursor \"{lsn}\" lies before the versions this container keeps (retention: {minutes} minutes; without a changeFeedPolicy they are kept from the first reader on); read from now on with If-None-Match: *."
     ))
 }
