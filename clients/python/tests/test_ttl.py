@@ -48,7 +48,9 @@ def test_own_ttl_wins_shorter_and_longer(virtual, fleeting):
 def test_container_without_ttl_keeps_everything(virtual, virtual_db):
     container = make(virtual_db)
     container.create_item({"id": "1", "pk": "a", "ttl": 1})
-    container.create_item({"id": "2", "pk": "a", "ttl": "any data"})
+    with refused(400, saying="The input ttl"):
+        container.create_item({"id": "2", "pk": "a", "ttl": "any data"})
+    container.create_item({"id": "2", "pk": "a", "ttl": -1})
     virtual.advance("365d")
     assert ids(container) == ["1", "2"]
 

@@ -79,25 +79,25 @@ impl Document {
         Ok(own)
     }
 
-    /// Refuses a ttl that means nothing, where ttl means something.
+    /// Refuses a ttl that means nothing, whether the collection's TTL is on or not. In a Mongo-owned collection without TTL it
+    /// is a name like any other.
     ///
     /// # Errors
-    /// When the collection's TTL is on and the document's `ttl` is not -1 or a positive whole number.
+    /// When the document's `ttl` is not -1 or a positive whole number.
     pub fn check_ttl(&self, collection: &Collection) -> Result<()> {
         match collection.policy.setting {
-            Setting::Off => Ok(()),
-            Setting::On | Setting::OnWithDefault(_) => match self.object.get("ttl") {
-                Some(value) if ttl::meaningful(value).is_none() => {
-                    Err(Error::bad_request(format!(
-                        "The input ttl '{}' is invalid. Ensure to provide a nonzero positive integer less than or equal to \
-                     '2147483647', or '-1' which means never expire.",
-                        value
-                            .as_str()
-                            .map_or_else(|| json::to_string(value), str::to_owned)
-                    )))
-                }
-                Some(_) | None => Ok(()),
-            },
+            Setting::Off if other_door::is_foreign(collection) => return Ok(()),
+            Setting::Off | Setting::On | Setting::OnWithDefault(_) => {}
+        }
+        match self.object.get("ttl") {
+            Some(value) if ttl::meaningful(value).is_none() => Err(Error::bad_request(format!(
+                "The input ttl '{}' is invalid. Ensure to provide a nonzero positive integer less than or equal to \
+                 '2147483647', or '-1' which means never expire.",
+                value
+                    .as_str()
+                    .map_or_else(|| json::to_string(value), str::to_owned)
+            ))),
+            Some(_) | None => Ok(()),
         }
     }
 
