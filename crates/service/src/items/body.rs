@@ -162,22 +162,18 @@ pub fn given_partition(
     })
 }
 
-/// Checks an item's id.
+/// Checks an item's id. Characters that an address must escape are allowed, as in the service.
 ///
 /// # Errors
-/// When it is empty, too long, or has characters that cannot stand in an address.
+/// When it is empty, too long, or has the character 0, which ends an id in a key.
 pub fn check_id(id: &str) -> Result<&str> {
-    let allowed = !id.is_empty()
-        && id.len() <= ITEM_ID_BYTES_MAX
-        && !id.contains(['/', '\\', '?', '#'])
-        && !id.chars().any(|character| character == '\0');
+    let allowed = !id.is_empty() && id.len() <= ITEM_ID_BYTES_MAX && !id.contains('\0');
     if allowed {
         return Ok(id);
     }
     let shown: String = id.chars().take(64).collect();
     Err(Error::bad_request(format!(
-        "The input name '{shown}' is invalid. Ensure to provide a unique non-empty string less than '1024' characters. \
-         The characters '/', '\\', '?' and '#' are not allowed."
+        "The input name '{shown}' is invalid. Ensure to provide a unique non-empty string less than '1024' characters."
     )))
 }
 
