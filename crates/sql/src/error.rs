@@ -34,6 +34,8 @@ pub const NO_MEMORY: &str = "LAPSE_NO_MEMORY";
 pub const STOPPED: &str = "LAPSE_STOPPED";
 /// The query is too long, too deep or has too many parts.
 pub const TOO_COMPLEX: &str = "LAPSE_COMPLEXITY";
+/// The order of a query is that of the elements of a JOIN. The service answers this without a code and a place.
+pub const ORDER_OVER_JOIN: &str = "LAPSE_ORDER_OVER_JOIN";
 /// A part of the language that is not built.
 pub const NOT_BUILT: &str = "LAPSE_UNSUPPORTED";
 
@@ -136,6 +138,22 @@ impl SqlError {
         SqlError::new(
             "2206",
             "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path.",
+            span,
+        )
+    }
+
+    pub(crate) fn order_over_join(span: Span) -> SqlError {
+        SqlError::new(
+            ORDER_OVER_JOIN,
+            "Order-by over correlated collections is not supported.",
+            span,
+        )
+    }
+
+    pub(crate) fn member_indexer(span: Span) -> SqlError {
+        SqlError::new(
+            "SC2990",
+            "The specified query includes 'member indexer' which is currently not supported.",
             span,
         )
     }

@@ -25,7 +25,7 @@ impl<'p> Binder<'p> {
             ast::ExprKind::Member(base, name) => {
                 ExprKind::Member(self.boxed(base)?, name.text.clone())
             }
-            ast::ExprKind::Index(base, index) => self.index(base, index)?,
+            ast::ExprKind::Index(base, index) => self.index(base, index, span)?,
             ast::ExprKind::Array(items) => ExprKind::Array(self.list(items)?),
             ast::ExprKind::Object(members) => self.object(members)?,
             ast::ExprKind::Unary(op, operand) => ExprKind::Unary(*op, self.boxed(operand)?),
@@ -130,12 +130,22 @@ impl<'p> Binder<'p> {
         }
     }
 
-    fn index(&mut self, base: &ast::Expr, index: &ast::Expr) -> Result<ExprKind, SqlError> {
+    /// A member by its name or an element by its number: a literal or a parameter. What has to be computed is refused, as by
+    /// the service, even if it is the same for every row.
+    #[inline(never)]
+    fn index(
+        &mut self,
+        base: &ast::Expr,
+        index: &ast::Expr,
+        span: Span,
+    ) -> Result<ExprKind, SqlError> {
+        let plain = is_plain(index);
         let (base, index) = (self.boxed(base)?, self.boxed(index)?);
-        Ok(match index.constant() {
-            Some(Value::String(name)) => ExprKind::Member(base, name.clone()),
-            _ => ExprKind::Index(base, index),
-        })
+        match index.constant().filter(|_| plain) {
+            Some(Value::String(name)) => Ok(ExprKind::Member(base, name.clone())),
+            Some(number) if number.as_f64().is_some() => Ok(ExprKind::Index(base, index)),
+            Some(_) | None => Err(SqlError::member_indexer(span)),
+        }
     }
 
     /// The expression that a computed property is.
@@ -307,4 +317,15 @@ fn not_in_computed(what: &str, span: Span) -> SqlError {
     // The service's code for this text is not known.
     let message = format!("{what} is not allowed in the query of a computed property.");
     SqlError::new("SC2001", message, span)
+}
+
+/// Whether an expression is a literal or a parameter; a negative number is a literal too.
+fn is_plain(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        ast::ExprKind::Literal(_) | ast::ExprKind::Parameter(_) => true,
+        ast::ExprKind::Unary(ast::UnaryOp::Minus, operand) => {
+            matches!(operand.kind, ast::ExprKind::Literal(_))
+        }
+        _ => false,
+    }
 }
