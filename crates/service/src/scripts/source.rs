@@ -11,7 +11,7 @@ use crate::scripts::ScriptKind;
 pub(super) const SHOWN: [&str; 3] = ["body", "triggerType", "triggerOperation"];
 
 const TRIGGER_TYPES: [&str; 2] = ["Pre", "Post"];
-const TRIGGER_OPERATIONS: [&str; 5] = ["All", "Create", "Update", "Delete", "Replace"];
+const TRIGGER_OPERATIONS: [&str; 6] = ["All", "Create", "Update", "Delete", "Replace", "Upsert"];
 
 /// A script as posted, checked.
 #[derive(Debug)]
