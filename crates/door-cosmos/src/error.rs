@@ -116,13 +116,19 @@ fn details(error: &Error) -> String {
     let mut outer = Object::new();
     match &error.kind {
         Kind::BadQuery { code, start, end } => {
-            let mut location = Object::new();
-            location.push("start", number(*start));
-            location.push("end", number(*end));
             let mut one = Object::new();
             one.push("severity", Value::from("Error"));
-            one.push("location", Value::Object(location));
-            one.push("code", Value::from(*code));
+            // What the service's planner refuses has a number instead of a code, and no place in the text.
+            match code.parse() {
+                Ok(number) => one.push("code", Value::Int64(number)),
+                Err(_) => {
+                    let mut location = Object::new();
+                    location.push("start", number(*start));
+                    location.push("end", number(*end));
+                    one.push("location", Value::Object(location));
+                    one.push("code", Value::from(*code));
+                }
+            }
             one.push("message", Value::from(error.message.as_str()));
             outer.push("errors", Value::Array(vec![Value::Object(one)]));
         }

@@ -211,6 +211,9 @@ impl From<lapsedb_sql::SqlError> for Error {
         if error.code == lapsedb_sql::error::STOPPED {
             return Error::new(Kind::Unavailable, error.message);
         }
+        if error.code == lapsedb_sql::error::ORDER_OVER_JOIN {
+            return Error::bad_request(error.message);
+        }
         Error::new(
             Kind::BadQuery {
                 code: error.code,

@@ -26,7 +26,10 @@ pub(crate) fn check(list: &Value) -> Result<(), Invalid> {
         let name = property.get("name");
         check_one(name, property.get("query"))?;
         if names.iter().any(|other| order::deep_equal(other, name)) {
-            return refused(format!("The computed property {name} is given twice."));
+            return refused(format!(
+                "Computed property name '{}' cannot be used in multiple definitions.",
+                name.as_str().unwrap_or_default()
+            ));
         }
         names.push(name);
     }

@@ -128,13 +128,10 @@ impl Document {
     }
 }
 
-/// The answer to what is too large.
+/// The answer to what has more than [`BODY_BYTES_MAX`]: in the service's words and no others, which clients compare.
 #[must_use]
 pub fn too_large() -> Error {
-    Error::new(
-        Kind::TooLarge,
-        format!("Request size is too large: at most {BODY_BYTES_MAX} bytes are allowed."),
-    )
+    Error::new(Kind::TooLarge, "Request size is too large")
 }
 
 /// The one logical partition a request named.

@@ -101,12 +101,14 @@ impl Patch {
     /// When one does not fit; the document is then of no use.
     pub fn apply(&self, document: &mut Object, collection: &Collection) -> Result<()> {
         let mut root = Value::Object(std::mem::take(document));
-        for operation in &self.operations {
+        for (at, operation) in self.operations.iter().enumerate() {
             operation.path.check_allowed(collection)?;
             if let Verb::Move(from) = &operation.verb {
                 from.check_allowed(collection)?;
             }
-            operation.apply(&mut root)?;
+            operation
+                .apply(&mut root)
+                .map_err(|error| of_operation(at + 1, error))?;
         }
         *document = root.into_object().unwrap_or_default();
         Ok(())
@@ -264,10 +266,11 @@ impl Pointer {
 
     fn parent<'v>(&self, verb: &str, root: &'v mut Value) -> Result<&'v mut Value> {
         let (parents, _) = self.split();
-        parents
-            .iter()
-            .try_fold(root, |value, segment| child(value, segment))
-            .ok_or_else(|| self.no_parent(verb))
+        let mut value = root;
+        for (at, segment) in parents.iter().enumerate() {
+            value = child(value, segment).ok_or_else(|| self.no_parent(verb, at))?;
+        }
+        Ok(value)
     }
 
     fn insert(&self, verb: &str, root: &mut Value, value: Value, overwrite: bool) -> Result<()> {
@@ -295,7 +298,7 @@ impl Pointer {
                 }
                 Ok(())
             }
-            _ => Err(self.no_parent(verb)),
+            _ => Err(self.no_parent(verb, self.segments.len().saturating_sub(2))),
         }
     }
 
@@ -318,12 +321,22 @@ impl Pointer {
         ))
     }
 
-    fn no_parent(&self, verb: &str) -> Error {
+    /// The failure of a path that ends at one of its segments.
+    fn no_parent(&self, verb: &str, at: usize) -> Error {
+        let found = self.segments.get(..=at).unwrap_or(&self.segments);
         Error::bad_request(format!(
             "{verb} Operation can only create a child object of an existing node(array or object) and cannot create path \
-             recursively, no path found beyond: '{}'",
-            self.text
+             recursively, no path found beyond: '{}'. Learn more: https://aka.ms/cosmosdbpatchdocs",
+            found.join("/")
         ))
+    }
+}
+
+/// The failure of one of several operations, with its number, the first of which is 1.
+fn of_operation(number: usize, error: Error) -> Error {
+    Error {
+        message: format!("For Operation({number}): {}", error.message),
+        ..error
     }
 }
 

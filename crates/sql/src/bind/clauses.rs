@@ -61,7 +61,7 @@ impl Binder<'_> {
             let nearest = rank::nearest_is_largest(&expr);
             let computed = self.computed_name(&item.expr);
             if path.is_none() && nearest.is_none() && computed.is_none() {
-                return Err(SqlError::unsupported_order(item.expr.span));
+                return Err(self.unordered(query, &expr));
             }
             if !query.group_by.is_empty() {
                 return Err(ungrouped_order(&item.expr));

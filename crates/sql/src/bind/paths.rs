@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use lapsedb_value::Value;
 
 use super::Binder;
+use crate::ast::Query;
+use crate::error::SqlError;
 use crate::plan::{Expr, ExprKind, Slot, Step};
 
 /// The document paths that aliases stand for.
@@ -22,6 +24,32 @@ impl Binder<'_> {
     /// The path of an expression from the root of the document, if it is nothing but a path.
     pub(super) fn path(&self, expr: &Expr) -> Option<Vec<Step>> {
         path(&self.origins, expr)
+    }
+
+    /// What is wrong with an order that is no path of the document: a path of an element of an array has a text of its own.
+    pub(super) fn unordered(&self, query: &Query, expr: &Expr) -> SqlError {
+        let iterated = |name: &str| {
+            let mut sources = query.from.iter().filter(|source| source.iterates);
+            sources.any(|source| {
+                source
+                    .alias
+                    .as_ref()
+                    .is_some_and(|alias| alias.text == name)
+            })
+        };
+        match root(expr) {
+            Some(slot) if iterated(&self.name_of(slot)) => SqlError::order_over_join(expr.span),
+            Some(_) | None => SqlError::unsupported_order(expr.span),
+        }
+    }
+}
+
+/// The variable that a path begins with.
+fn root(expr: &Expr) -> Option<Slot> {
+    match &expr.kind {
+        ExprKind::Slot(slot) => Some(*slot),
+        ExprKind::Member(base, _) | ExprKind::Index(base, _) => root(base),
+        _ => None,
     }
 }
 
