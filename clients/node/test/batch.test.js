@@ -108,3 +108,9 @@ test("bulk with hierarchical keys", async () => {
   assert.deepEqual(statuses(await deep.items.bulk(operations)), [201, 201]);
   assert.equal((await deep.item("2", ["x", "2"]).read()).resource.id, "2");
 });
+
+test("a bulk operation with a bad ttl fails by itself, also where TTL is off", async () => {
+  const operation = (id, ttl) => ({ operationType: "Create", partitionKey: "a", resourceBody: { id, pk: "a", ttl } });
+  const answers = await container.items.executeBulkOperations([operation("bad", -10), operation("good", 10)]);
+  assert.deepEqual(answers.map((each) => each.error?.code ?? each.response.statusCode), [400, 201]);
+});

@@ -35,6 +35,15 @@ test("values come back as they went", async () => {
   assert.deepEqual(userPart((await container.item("values", "a").read()).resource), body);
 });
 
+test("an id with a question mark", async () => {
+  const id = "what?is=this";
+  assert.equal((await container.items.create({ id, pk: "a" })).statusCode, 201);
+  assert.equal((await container.item(id, "a").read()).resource.id, id);
+  assert.equal((await container.item(id, "a").replace({ id, pk: "a", n: 1 })).statusCode, 200);
+  assert.equal((await container.item(id, "a").delete()).statusCode, 204);
+  await absent(container.item(id, "a"));
+});
+
 test("the same id twice is 409, but not in another partition", async () => {
   await container.items.create({ id: "1", pk: "a" });
   await refused(409, () => container.items.create({ id: "1", pk: "a" }));

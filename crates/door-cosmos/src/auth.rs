@@ -287,11 +287,7 @@ fn decode_signature(text: &[u8]) -> Option<[u8; SIGNATURE_BYTES]> {
 
 /// The segments of a path; empty ones do not count.
 fn segments(path: &str) -> impl Iterator<Item = &str> {
-    path.split(['?', '#'])
-        .next()
-        .unwrap_or_default()
-        .split('/')
-        .filter(|segment| !segment.is_empty())
+    path.split('/').filter(|segment| !segment.is_empty())
 }
 
 /// Undoes percent escapes: `%` and two hexadecimal digits. What is not an escape stays as it is, a plus too.

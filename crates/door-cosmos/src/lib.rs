@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 use lapsedb_service::documents::Gone;
@@ -217,7 +217,8 @@ impl Door {
                 "The address is longer than {PATH_BYTES_MAX} bytes."
             )));
         }
-        let who = self.who(parts).await?;
+        let address = address(&parts.uri);
+        let who = self.who(parts, &address).await?;
         authenticated.store(true, Ordering::Relaxed);
         if headers::text(&parts.headers, &headers::VERSION)?.is_none() {
             return Err(Error::bad_request(
@@ -229,7 +230,7 @@ impl Door {
         let counting = counted.then(|| Counting::new(&self.service));
         let call = Call {
             method: &parts.method,
-            segments: segments(parts.uri.path())?,
+            segments: segments(&address)?,
             headers: &parts.headers,
             body: read_body(&mut body, BODY_BYTES_MAX, self.pace, counting.as_ref())
                 .await
@@ -248,10 +249,10 @@ impl Door {
     }
 
     /// Who asks.
-    async fn who(&self, parts: &Parts) -> Result<Who> {
+    async fn who(&self, parts: &Parts, address: &str) -> Result<Who> {
         let signed = Signed {
             method: parts.method.as_str(),
-            path: parts.uri.path(),
+            path: address,
             authorization: headers::text(&parts.headers, &http::header::AUTHORIZATION)?,
             x_ms_date: headers::text(&parts.headers, &headers::DATE)?,
             date: headers::text(&parts.headers, &http::header::DATE)?,
@@ -314,6 +315,23 @@ fn unread(why: Unread) -> Error {
     }
 }
 
+/// What a request is about, still escaped: its path. Clients do not escape a question mark in the id of an item, and nothing about an
+/// item is asked in the query of an address: so what stands behind it belongs to the id.
+fn address(uri: &Uri) -> Cow<'_, str> {
+    let Some(query) = uri.query() else {
+        return Cow::Borrowed(uri.path());
+    };
+    let segments: Vec<_> = uri
+        .path()
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .collect();
+    match segments.as_slice() {
+        ["dbs", _, "colls", _, "docs", _] => Cow::Owned(format!("{}?{query}", uri.path())),
+        _ => Cow::Borrowed(uri.path()),
+    }
+}
+
 /// A path's segments, each percent-decoded by itself; empty ones are dropped.
 fn segments(path: &str) -> Result<Vec<Cow<'_, str>>> {
     let mut segments = Vec::with_capacity(8);
@@ -337,6 +355,23 @@ fn decode(segment: &str) -> Result<Cow<'_, str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_id_of_an_item_goes_on_behind_a_question_mark() {
+        for (uri, expected) in [
+            (
+                "/dbs/d/colls/c/docs/a?b=c%3F",
+                "/dbs/d/colls/c/docs/a?b=c%3F",
+            ),
+            ("/dbs/d/colls/c/docs/a?", "/dbs/d/colls/c/docs/a?"),
+            ("/dbs/d/colls/c/docs/a", "/dbs/d/colls/c/docs/a"),
+            ("/dbs/d/colls/c/docs?b", "/dbs/d/colls/c/docs"),
+            ("/dbs/d/colls/c?b", "/dbs/d/colls/c"),
+            ("/?b", "/"),
+        ] {
+            assert_eq!(address(&uri.parse().unwrap()), expected, "{uri}");
+        }
+    }
 
     #[test]
     fn only_two_hexadecimal_digits_are_an_escape() {
