@@ -56,6 +56,7 @@ async fn filled(definition: &str) -> (Bench, Vec<(u64, &'static str)>) {
             partition: Some(PartitionKey::parse(&levels).unwrap()),
             if_match: None,
             if_none_match: None,
+            minimal: false,
         };
         let ran = items::run(&bench.ctx, ("db", &id), None, &[op], Mode::Each)
             .await

@@ -79,6 +79,11 @@ fn a_body_of_two_megabytes_and_one_byte_is_413() {
     room.refused("2 MB + 1", &reply, 413, "Request size is too large");
     let reply = room.create(item_of(4 * BODY_BYTES_MAX));
     room.refused("8 MB", &reply, 413, "Request size is too large");
+    // Clients compare the text.
+    let body = reply.json();
+    let message = body["message"].as_str().unwrap();
+    let exactly = r#"Message: {"Errors":["Request size is too large"]}"#;
+    assert!(message.starts_with(exactly), "{message}");
 }
 
 #[test]

@@ -20,7 +20,6 @@ pub const KEY: &[u8] = b"a master key of tests";
 pub const ALWAYS: Conditions = Conditions {
     if_match: None,
     if_none_match: None,
-    minimal: false,
 };
 
 pub struct Bench {
