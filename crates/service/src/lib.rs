@@ -6,6 +6,7 @@ mod background;
 mod caught;
 mod changes;
 pub mod charge;
+pub mod client_encryption_keys;
 pub mod collections;
 mod counting;
 mod counts;

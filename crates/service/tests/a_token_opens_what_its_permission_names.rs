@@ -2,6 +2,7 @@
 
 use crate::support::{ALWAYS, Bench, all, kind, object, text, value, visible, write};
 use lapsedb_service::access::Grant;
+use lapsedb_service::client_encryption_keys as keys;
 use lapsedb_service::items::feed::Selection;
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, versions};
 use lapsedb_service::users::{self, permissions};
@@ -274,6 +275,34 @@ fn the_read_only_key_gets_no_tokens() {
         let list = permissions::list(&reader, ("db", "u"), &all(), None).await;
         assert_eq!(kind(list), Kind::Forbidden);
         assert!(users::list(&reader, "db", &all()).await.is_ok());
+    });
+}
+
+#[test]
+fn client_encryption_keys_are_the_accounts() {
+    lapsedb_testkit::run(async {
+        let bench = bench().await;
+        let key = |id: &str| {
+            object(&format!(
+                "{{\"id\":\"{id}\",\"encryptionAlgorithm\":\"a\",\"wrappedDataEncryptionKey\":\"AQ==\",\"keyWrapMetadata\":{{\"type\":\"t\",\"name\":\"n\",\"value\":\"v\"}}}}"
+            ))
+        };
+        keys::create(&bench.ctx, "db", &key("k")).await.unwrap();
+        let token = grant(&bench, "p", "All", "dbs/db/colls/c", "").await;
+        let reader = bench.by(Who::ReadOnly);
+        for ctx in [&token, &reader] {
+            let made = keys::create(ctx, "db", &key("l")).await;
+            assert_eq!(kind(made), Kind::Forbidden);
+            let replaced = keys::replace(ctx, "db", "k", &key("k"), &ALWAYS).await;
+            assert_eq!(kind(replaced), Kind::Forbidden);
+        }
+        let read = keys::read(&token, "db", "k", &ALWAYS).await;
+        assert_eq!(kind(read), Kind::Forbidden);
+        let list = keys::list(&token, "db", &all()).await;
+        assert_eq!(kind(list), Kind::Forbidden);
+        assert!(keys::read(&reader, "db", "k", &ALWAYS).await.is_ok());
+        let list = keys::list(&reader, "db", &all()).await.unwrap();
+        assert_eq!(list.values.len(), 1);
     });
 }
 

@@ -412,6 +412,8 @@ pub enum MetaKind {
     User,
     /// A permission of a user.
     Permission,
+    /// A client encryption key of a database.
+    ClientEncryptionKey,
     /// A stored procedure.
     StoredProcedure,
     /// A trigger.
@@ -452,6 +454,7 @@ impl MetaKind {
             MetaKind::Offer => b'O',
             MetaKind::User => b'U',
             MetaKind::Permission => b'P',
+            MetaKind::ClientEncryptionKey => b'K',
             MetaKind::StoredProcedure => b'S',
             MetaKind::Trigger => b'T',
             MetaKind::UserDefinedFunction => b'F',

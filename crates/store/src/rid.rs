@@ -114,6 +114,40 @@ pub struct PermissionRid {
     pub permission: u64,
 }
 
+/// A client encryption key of a database.
+///
+/// Clients know it as the database, four zero bytes where a user would be, then its number and what it is in four
+/// little-endian bytes each: as a permission of a user who does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientEncryptionKeyRid {
+    /// The number of the database.
+    pub db: u32,
+    /// The number of the key.
+    pub key: u32,
+}
+
+impl ClientEncryptionKeyRid {
+    /// What stands behind the number of a client encryption key.
+    const KIND: u64 = 2 << 32;
+
+    /// The text of the id.
+    pub fn text(self) -> CompactString {
+        PermissionRid {
+            db: self.db,
+            user: 0,
+            permission: Self::KIND | u64::from(self.key),
+        }
+        .text()
+    }
+
+    /// Reads the text of an id of this kind; `None` if it is of another kind or not an id.
+    pub fn parse(text: &str) -> Option<Self> {
+        let rid = PermissionRid::parse(text).filter(|rid| rid.user == 0)?;
+        let key = u32::try_from(rid.permission.checked_sub(Self::KIND)?).ok()?;
+        Some(ClientEncryptionKeyRid { db: rid.db, key })
+    }
+}
+
 /// An offer: three bytes, big-endian, at most [`OFFER_MAX`]; higher bits are not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OfferRid(pub u32);
@@ -501,6 +535,29 @@ mod tests {
         assert_eq!(collection.database().text(), "SnxPAA==");
         assert_eq!(UserRid { db: 1, user: 2 }.text(), "AAAAAQAAAAI=");
         assert_eq!(OfferRid(1).text(), "AAAB");
+    }
+
+    #[test]
+    fn a_client_encryption_key_is_known_by_its_kind() {
+        let rid = ClientEncryptionKeyRid { db: 1, key: 2 };
+        assert_eq!(rid.text(), "AAAAAQAAAAACAAAAAgAAAA==");
+        for key in NUMBERS.into_iter().chain([u32::MAX]) {
+            let rid = ClientEncryptionKeyRid { db: 7, key };
+            assert_eq!(ClientEncryptionKeyRid::parse(&rid.text()), Some(rid));
+        }
+        let permission = |user, permission| PermissionRid {
+            db: 1,
+            user,
+            permission,
+        };
+        for other in [
+            permission(1, 2 << 32),
+            permission(0, 1 << 32),
+            permission(0, 3 << 32),
+        ] {
+            assert_eq!(ClientEncryptionKeyRid::parse(&other.text()), None);
+        }
+        assert_eq!(ClientEncryptionKeyRid::parse("AAAAAQ=="), None);
     }
 
     #[test]

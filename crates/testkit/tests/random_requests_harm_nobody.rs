@@ -73,6 +73,7 @@ fn templates() -> Vec<Right> {
         ("GET", "/dbs/d/colls/c/pkranges".into(), vec![("a-im", "Incremental Feed"), ("if-none-match", "\"1\"")], Vec::new()),
         ("POST", "/offers".into(), vec![query], br#"{"query":"SELECT * FROM root r WHERE r.resource = @l","parameters":[{"name":"@l","value":"x"}]}"#.to_vec()),
         ("POST", "/dbs/d/users".into(), vec![], br#"{"id":"u"}"#.to_vec()),
+        ("POST", "/dbs/d/clientencryptionkeys".into(), vec![], br#"{"id":"k","encryptionAlgorithm":"A","wrappedDataEncryptionKey":"AQ==","keyWrapMetadata":{"type":"t","name":"n","value":"v"}}"#.to_vec()),
         ("POST", "/dbs/d/users/u/permissions".into(), vec![("x-ms-documentdb-expiry-seconds", "600")], br#"{"id":"p","permissionMode":"Read","resource":"dbs/d/colls/c"}"#.to_vec()),
         ("POST", "/dbs/d/colls/c/sprocs".into(), vec![], br#"{"id":"s","body":"function () {}"}"#.to_vec()),
         ("POST", "/dbs/d/colls/c/operations/partitionkeydelete".into(), vec![("x-ms-documentdb-partitionkey", "[\"q\"]")], Vec::new()),

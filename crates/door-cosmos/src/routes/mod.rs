@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod changes;
+pub mod client_encryption_keys;
 pub mod collections;
 pub mod conflicts;
 pub mod databases;
@@ -63,6 +64,10 @@ async fn run_other(call: &Call<'_>, segments: &[&str]) -> Result<Answer> {
             kind @ ("sprocs" | "triggers" | "udfs"),
             id,
         ] => scripts::one(call, db, coll, script_kind(kind), id).await,
+        ["dbs", db, "clientencryptionkeys"] => client_encryption_keys::feed(call, db).await,
+        ["dbs", db, "clientencryptionkeys", key] => {
+            client_encryption_keys::one(call, db, key).await
+        }
         ["dbs", db, "users"] => users::feed(call, db).await,
         ["dbs", db, "users", user] => users::one(call, db, user).await,
         ["dbs", db, "users", user, "permissions"] => permissions::feed(call, db, user).await,

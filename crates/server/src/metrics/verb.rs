@@ -25,6 +25,7 @@ verbs! {
     Batch "batch",
     Certificate "certificate",
     ChangeFeed "change_feed",
+    ClientEncryptionKeys "client_encryption_keys",
     Containers "containers",
     CreateItem "create_item",
     Databases "databases",
@@ -89,7 +90,8 @@ impl Verb {
             | Verb::ReplaceItem
             | Verb::Scripts
             | Verb::UpsertItem
-            | Verb::Users => Part::Nosql,
+            | Verb::Users
+            | Verb::ClientEncryptionKeys => Part::Nosql,
         }
     }
 
@@ -110,6 +112,7 @@ impl Verb {
             Some("dbs") => match (depth, segments.nth(1), segments.nth(1)) {
                 (..=2, ..) => Verb::Databases,
                 (_, Some("users"), _) => Verb::Users,
+                (_, Some("clientencryptionkeys"), _) => Verb::ClientEncryptionKeys,
                 (..=4, Some("colls"), _) => Verb::Containers,
                 (5, Some("colls"), Some("docs")) => Verb::of_items(method, headers),
                 (6, Some("colls"), Some("docs")) => Verb::of_item(method),
@@ -247,6 +250,12 @@ mod tests {
             ("DELETE", "/dbs/db/colls/c/docs/1", "", "delete_item"),
             ("POST", "/dbs/db/colls/c/sprocs/1", "", "scripts"),
             ("GET", "/dbs/db/users/u/permissions", "", "users"),
+            (
+                "POST",
+                "/dbs/db/clientencryptionkeys",
+                "",
+                "client_encryption_keys",
+            ),
             ("GET", "/offers", "", "offers"),
             ("GET", "/_lapsedb/clock", "", "admin"),
             ("GET", "/_explorer/emulator.pem", "", "certificate"),

@@ -6,11 +6,12 @@ use lapsedb_record::Policy;
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, offer_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::{CHILD_OF_DATABASE_MAX, OFFER_MAX};
-use lapsedb_store::{Catalog, Collection, CollectionId, Database, History, MetaChange};
+use lapsedb_store::{Catalog, Collection, CollectionId, Database, History, MetaChange, View};
 use lapsedb_value::Value;
 
 use crate::attempts::{Attempts, Numbers};
-use crate::collections::{Definition, setting_of};
+use crate::client_encryption_keys;
+use crate::collections::{Definition, client_encryption, setting_of};
 use crate::ctx::{Ctx, find_database};
 use crate::error::{Error, Result};
 use crate::limits::{COLLECTIONS_MAX, SHARED_COLLECTIONS_MAX};
@@ -41,6 +42,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
             return Err(names::taken("Collection"));
         }
         check_room(catalog, &database, wanted.is_some())?;
+        check_keys(&view, &database, &definition).await?;
         let mut change = MetaChange::default();
         let mut numbers = Numbers::of(&view);
         let cid = CollectionId(numbers.take(CHILD_OF_DATABASE_MAX)?);
@@ -91,6 +93,18 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
             return Ok(Reply::written(Outcome::Created, &done, owner, value));
         }
     }
+}
+
+/// Refuses a collection whose items would be encrypted with keys that are not there.
+async fn check_keys(view: &View, database: &Database, definition: &Definition) -> Result<()> {
+    for key in client_encryption::keys(&definition.document) {
+        if !client_encryption_keys::exists(view, database, key).await? {
+            return Err(Error::bad_request(format!(
+                "The client encryption policy names the client encryption key '{key}', which does not exist in the database."
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses one collection more than an account, or a database's shared throughput, may have.

@@ -9,7 +9,7 @@ use lapsedb_store::partition_key::PartitionKeyDef;
 use lapsedb_value::path::{Path, Segment};
 use lapsedb_value::{Object, Str, Value};
 
-use crate::collections::{computed, search, spatial};
+use crate::collections::{client_encryption, computed, search, spatial};
 use crate::names;
 
 /// Members of a collection's body that may not come twice.
@@ -72,6 +72,7 @@ impl Definition {
         PartitionKeyDef::of_new(key).map_err(|error| Invalid(error.0))?;
         let definition = Definition::read(body, key, present(body, "uniqueKeyPolicy"))?;
         spatial::check(&definition.document)?;
+        client_encryption::check(&definition.document, &definition.partition_key)?;
         Ok(definition)
     }
 
@@ -118,6 +119,7 @@ impl Definition {
         let definition = Definition::read(body, old_key, old_unique)?;
         search::check_replacement(&definition.document, current)?;
         spatial::check_replacement(&definition.document, current)?;
+        client_encryption::check_replacement(&definition.document, current)?;
         Ok(definition)
     }
 
@@ -348,7 +350,7 @@ fn read_rest(body: &Object, document: &mut Object) -> Result<(), Invalid> {
         "vectorEmbeddingPolicy",
         "fullTextPolicy",
         "changeFeedPolicy",
-        "clientEncryptionPolicy",
+        client_encryption::POLICY,
     ] {
         match present(body, name) {
             None => {}

@@ -1,5 +1,6 @@
 //! Collections (containers): made, read, listed, replaced, deleted; their ranges and their conflicts.
 
+mod client_encryption;
 pub(crate) mod computed;
 mod conflicts;
 mod create;

@@ -5,11 +5,12 @@ use lapsedb_store::keys::{self, MetaKind};
 
 use crate::attempts::Attempts;
 use crate::ctx::{Ctx, find_database};
+use crate::databases::forget_children;
 use crate::error::{Error, Result};
 use crate::reply::{Conditions, Owner, Reply};
-use crate::users;
 
-/// Deletes a database and all it has: collections with their items and scripts, offers, users and permissions.
+/// Deletes a database and all it has: collections with their items and scripts, offers, users and permissions, and
+/// client encryption keys.
 ///
 /// # Errors
 /// When it is not there or not as the client knows it, or who asks may not.
@@ -29,7 +30,7 @@ pub async fn delete(ctx: &Ctx, id: &str, conditions: &Conditions) -> Result<Repl
         for offer in catalog.offers_in(database.number) {
             change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
         }
-        users::forget_all(&mut change, database.number);
+        forget_children(&mut change, database.number);
         change.delete_prefix(keys::meta_owned(MetaKind::View, u64::from(database.number)));
         change.delete(keys::meta_numbered(MetaKind::Database, database.number));
         if let Some(done) = attempts.commit(ctx, &view, change).await? {

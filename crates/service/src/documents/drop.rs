@@ -6,13 +6,13 @@ use lapsedb_store::{MetaChange, View};
 use crate::attempts::Attempts;
 use crate::changes::last_words;
 use crate::ctx::Ctx;
+use crate::databases;
 use crate::documents::fault::Result;
 use crate::documents::indexes::names;
 use crate::documents::look::find_collection;
 use crate::documents::namespace::Namespace;
 use crate::documents::views;
 use crate::documents::work::Work;
-use crate::users;
 
 /// What was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ async fn drop_views(
 /// A database that has nothing left is gone too.
 fn forget_empty(view: &View, database: u32, left: usize, change: &mut MetaChange) {
     if left == 0 && view.catalog().offer_of(database, None).is_none() {
-        users::forget_all(change, database);
+        databases::forget_children(change, database);
         change.delete(keys::meta_numbered(MetaKind::Database, database));
     }
 }
@@ -137,7 +137,7 @@ pub async fn drop_database(work: &mut Work, name: &str) -> Result<bool> {
             if let Some(offer) = catalog.offer_of(database.number, None) {
                 change.delete(keys::meta_numbered(MetaKind::Offer, offer.number));
             }
-            users::forget_all(&mut change, database.number);
+            databases::forget_children(&mut change, database.number);
             change.delete(keys::meta_numbered(MetaKind::Database, database.number));
         }
         if attempts.commit(ctx, &view, change).await?.is_some() {
