@@ -71,6 +71,7 @@ const NAMES: &[(i32, &str)] = &[
     (43, "CursorNotFound"),
     (47, "NoMatchingDocument"),
     (48, "NamespaceExists"),
+    (49, "InvalidRoleModification"),
     (50, "MaxTimeMSExpired"),
     (51, "ManualInterventionRequired"),
     (52, "DollarPrefixedFieldName"),

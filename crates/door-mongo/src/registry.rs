@@ -4,16 +4,18 @@ use crate::call::{Call, Running};
 use crate::commands::{
     abort_transaction, aggregate, build_info, coll_mod, coll_stats, commit_transaction, compact,
     configure_fail_point, connection_status, convert_to_capped, count, create, create_indexes,
-    create_user, current_op, custom_action, data_size, db_stats, default_rw_concern, delete,
-    distinct, drop, drop_all_users, drop_database, drop_indexes, drop_user, enable_sharding,
-    end_sessions, explain, features, find, find_and_modify, fsync, get_cmd_line_opts, get_log,
-    get_more, get_parameter, grant_roles_to_user, hello, host_info, insert, kill_all_sessions,
+    create_role, create_user, current_op, custom_action, data_size, db_stats, default_rw_concern,
+    delete, distinct, drop, drop_all_roles, drop_all_users, drop_database, drop_indexes, drop_role,
+    drop_user, enable_sharding, end_sessions, explain, features, find, find_and_modify, fsync,
+    get_cmd_line_opts, get_log, get_more, get_parameter, grant_privileges_to_role,
+    grant_roles_to_role, grant_roles_to_user, hello, host_info, insert, kill_all_sessions,
     kill_all_sessions_by_pattern, kill_cursors, kill_op, kill_sessions, list_collections,
     list_commands, list_databases, list_indexes, logout, map_reduce, ping, plan_cache_clear,
     plan_cache_list_filters, plan_cache_set_filter, profile, re_index, refresh_sessions,
-    rename_collection, repl_set_get_config, repl_set_get_status, revoke_roles_from_user,
-    roles_info, sasl_continue, sasl_start, server_status, set_parameter, shard_collection,
-    start_session, top, update, update_user, users_info, validate, whats_my_uri,
+    rename_collection, repl_set_get_config, repl_set_get_status, revoke_privileges_from_role,
+    revoke_roles_from_role, revoke_roles_from_user, roles_info, sasl_continue, sasl_start,
+    server_status, set_parameter, shard_collection, start_session, top, update,
+    update_role, update_user, users_info, validate, whats_my_uri,
 };
 
 /// Whether a command may come before the login.
@@ -69,6 +71,7 @@ commands! {
     "count" count Needed "Counts documents.";
     "create" create Needed "Makes a collection or a view.";
     "createIndexes" create_indexes Needed "Makes indexes.";
+    "createRole" create_role Needed "Defines a role.";
     "createUser" create_user Needed "Makes a user.";
     "currentOp" current_op Needed "Lists what is under way.";
     "customAction" custom_action Needed "Makes, changes and shows what has throughput, as Cosmos does.";
@@ -77,9 +80,11 @@ commands! {
     "delete" delete Needed "Deletes documents.";
     "distinct" distinct Needed "Finds the different values of a field.";
     "drop" drop Needed "Drops a collection.";
+    "dropAllRolesFromDatabase" drop_all_roles Needed "Removes all roles that were defined in a database.";
     "dropAllUsersFromDatabase" drop_all_users Needed "Removes all users of a database.";
     "dropDatabase" drop_database Needed "Drops a database with its collections.";
     "dropIndexes" ["deleteIndexes"] drop_indexes Needed "Drops indexes.";
+    "dropRole" drop_role Needed "Removes a role that was defined, also from who has it.";
     "dropUser" drop_user Needed "Removes a user.";
     "enableSharding" enable_sharding Needed "Accepts that a database is sharded.";
     "endSessions" end_sessions Open "Forgets sessions.";
@@ -93,6 +98,8 @@ commands! {
     "getLog" get_log Needed "Shows the newest lines of the log.";
     "getMore" get_more Needed "Fetches the next batch of a cursor.";
     "getParameter" get_parameter Needed "Tells the value of a parameter.";
+    "grantPrivilegesToRole" grant_privileges_to_role Needed "Gives privileges to a role.";
+    "grantRolesToRole" grant_roles_to_role Needed "Lets a role inherit from others.";
     "grantRolesToUser" grant_roles_to_user Needed "Gives roles to a user.";
     "hello" ["isMaster", "ismaster"] hello Open (greets) "Greets: says what the server is and can.";
     "hostInfo" host_info Needed "Tells of the machine.";
@@ -118,6 +125,8 @@ commands! {
     "renameCollection" rename_collection Needed "Gives a collection another name.";
     "replSetGetConfig" repl_set_get_config Needed "Tells how the set of one is configured.";
     "replSetGetStatus" repl_set_get_status Needed "Tells of the set of one.";
+    "revokePrivilegesFromRole" revoke_privileges_from_role Needed "Takes privileges from a role.";
+    "revokeRolesFromRole" revoke_roles_from_role Needed "Ends that a role inherits from others.";
     "revokeRolesFromUser" revoke_roles_from_user Needed "Takes roles from a user.";
     "rolesInfo" roles_info Needed "Shows roles.";
     "saslContinue" sasl_continue Open "Goes on with a login.";
@@ -128,6 +137,7 @@ commands! {
     "startSession" start_session Needed "Begins a session.";
     "top" top Needed "Tells where time is spent, by collection.";
     "update" update Needed "Changes documents.";
+    "updateRole" update_role Needed "Changes a role that was defined.";
     "updateUser" update_user Needed "Changes a user.";
     "usersInfo" users_info Needed "Shows users.";
     "validate" validate Needed "Reads every document, counts again, and looks whether indexes name all.";

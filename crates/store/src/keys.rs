@@ -434,6 +434,8 @@ pub enum MetaKind {
     Session,
     /// Somebody who may log in at the Mongo door.
     Login,
+    /// A role that a client of the MongoDB API has defined.
+    Role,
     /// A view of the Mongo door.
     View,
     /// Up to where a capped collection has let go of its items.
@@ -463,6 +465,7 @@ impl MetaKind {
             MetaKind::Dropping => b'X',
             MetaKind::Session => b'R',
             MetaKind::Login => b'L',
+            MetaKind::Role => b'A',
             MetaKind::Watch => b'Y',
             MetaKind::Grave => b'G',
             MetaKind::Versions => b'V',

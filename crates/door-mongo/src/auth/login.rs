@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use lapsedb_service::documents::Fault;
 use lapsedb_service::logins::privilege::Privileges;
-use lapsedb_service::logins::role::{ADMIN, privileges};
-use lapsedb_service::logins::{Access, RoleName};
+use lapsedb_service::logins::role::ADMIN;
+use lapsedb_service::logins::{Access, Granted, RoleName};
 use lapsedb_service::{Ctx, Who};
 
 /// The roles of who logs in by the read-only key.
@@ -56,7 +56,7 @@ impl Login {
         }
     }
 
-    /// The roles.
+    /// The roles, inherited ones too.
     pub(crate) fn roles(&self) -> Vec<RoleName> {
         match &self.kind {
             Kind::Master => named(&["root"]),
@@ -68,7 +68,7 @@ impl Login {
     /// What the roles allow.
     pub(crate) fn privileges(&self) -> Privileges {
         match &self.kind {
-            Kind::Master | Kind::Reader => privileges(&self.roles()),
+            Kind::Master | Kind::Reader => Granted::by_builtin(&self.roles()).privileges,
             Kind::Stored(access) => access.privileges().clone(),
         }
     }
@@ -76,7 +76,7 @@ impl Login {
     /// What binds the login; nothing binds the holder of the master key.
     pub(crate) fn rights(&self) -> Option<Arc<Privileges>> {
         static READER: LazyLock<Arc<Privileges>> =
-            LazyLock::new(|| Arc::new(privileges(&named(READER_ROLES))));
+            LazyLock::new(|| Arc::new(Granted::by_builtin(&named(READER_ROLES)).privileges));
         match &self.kind {
             Kind::Master => None,
             Kind::Reader => Some(Arc::clone(&READER)),

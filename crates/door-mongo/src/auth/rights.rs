@@ -86,7 +86,8 @@ fn judge(privileges: &Privileges, login: &Login, asked: &Request) -> bool {
         "update" => on.writes(&[Action::Update]),
         "findAndModify" => on.modifies(),
         "explain" => on.explains(login),
-        "killCursors" => on.collection(&[Action::KillCursors]),
+        // Only one's own are closed.
+        "killCursors" => on.collection(&[Action::KillCursors]) || on.fetches_from(on.own()),
         // Of what a view shows, here and at `collMod`, the service decides.
         "create" => on.collection(&[Action::CreateCollection]),
         "createIndexes" => on.collection(&[Action::CreateIndex]),
@@ -118,14 +119,10 @@ fn judge(privileges: &Privileges, login: &Login, asked: &Request) -> bool {
                     && privileges.know_database(&asked.database))
         }
         "profile" => on.database(&[Action::EnableProfiler]),
-        "createUser" => on.database(&[Action::CreateUser]) && on.roles(Action::GrantRole),
-        "dropUser" | "dropAllUsersFromDatabase" => on.database(&[Action::DropUser]),
-        "grantRolesToUser" => on.roles(Action::GrantRole),
-        "revokeRolesFromUser" => on.roles(Action::RevokeRole),
-        "updateUser" => on.changes_a_user(),
-        "usersInfo" => on.looks_at_users(login),
-        "rolesInfo" => on.looks_at_roles(login),
-        other => on.cluster(other),
+        other => match on.on_users(login) {
+            Some(allowed) => allowed,
+            None => on.cluster(other),
+        },
     }
 }
 
@@ -139,6 +136,10 @@ impl Rights<'_> {
         actions
             .iter()
             .all(|action| self.privileges.allow(*action, target))
+    }
+
+    fn everywhere(&self, action: Action) -> bool {
+        self.all(&[action], &Target::Database(String::new()))
     }
 
     fn database(&self, actions: &[Action]) -> bool {
@@ -212,14 +213,22 @@ impl Rights<'_> {
         let database = self.asked.database.to_owned();
         match collection {
             Some(name) if name.starts_with("$cmd.") => self.privileges.know_database(&database),
-            Some(name) => {
-                let target = Target::Collection(database, name.to_owned());
-                self.all(&[Action::Find], &target)
-                    || self.all(&[Action::ListIndexes], &target)
-                    || self.all(&[Action::CollStats], &target)
-            }
+            Some(name) => self.fetches_from(Target::Collection(database, name.to_owned())),
             None => self.privileges.know_database(&database),
         }
+    }
+
+    /// Whether one may do something to a collection that opens a cursor.
+    fn fetches_from(&self, target: Target) -> bool {
+        let opening = [
+            Action::Find,
+            Action::ListIndexes,
+            Action::CollStats,
+            Action::IndexStats,
+            Action::PlanCacheRead,
+        ];
+        let mut opening = opening.into_iter();
+        opening.any(|action| self.privileges.allow(action, &target))
     }
 
     /// Who may run a command may have it explained.
@@ -324,6 +333,8 @@ impl Rights<'_> {
     }
 }
 
+#[cfg(test)]
+mod actions;
 #[cfg(test)]
 mod spellings;
 #[cfg(test)]

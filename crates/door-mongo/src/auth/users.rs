@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use lapsedb_service::documents::Fault;
-use lapsedb_service::logins::{self, Access};
+use lapsedb_service::logins::{self, Access, Granted};
 use lapsedb_service::{Ctx, Who};
 use parking_lot::Mutex;
 use subtle::ConstantTimeEq as _;
@@ -181,7 +181,8 @@ impl Users {
             if let Some(credentials) = kept.and_then(|kept| Credentials::read(hash, kept)) {
                 return Ok(Found {
                     credentials: Arc::new(credentials),
-                    kind: Some(Kind::Stored(Access::of(&user))),
+                    // What its roles grant is read before its first command.
+                    kind: Some(Kind::Stored(Access::of(&user, Granted::default()))),
                     otherwise: false,
                 });
             }

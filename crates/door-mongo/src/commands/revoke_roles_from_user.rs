@@ -1,14 +1,14 @@
 //! Takes roles from a user.
 
 use lapsedb_service::documents::Fault;
-use lapsedb_service::logins;
+use lapsedb_service::logins::{self, RoleName};
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::commands::grant_roles_to_user;
+use crate::commands::role_fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
-    let (name, roles) = grant_roles_to_user::read(call)?;
-    logins::revoke(&call.ctx(), &call.database, &name, &roles).await?;
+    let (RoleName { role: user, .. }, roles) = role_fields::some_roles(call)?;
+    logins::revoke(&call.ctx(), &call.database, &user, &roles).await?;
     Ok(Answer::ok())
 }

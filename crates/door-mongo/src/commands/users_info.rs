@@ -1,8 +1,7 @@
 //! Shows users.
 
 use lapsedb_service::documents::{self, Fault};
-use lapsedb_service::logins::role::privileges;
-use lapsedb_service::logins::{self, RoleName, User};
+use lapsedb_service::logins::{self, Granted, RoleName, User};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
@@ -50,7 +49,11 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     }
     let mut users = Vec::new();
     for user in find(call, which).await? {
-        let one = describe(&user, &shown);
+        let granted = match shown.privileges || shown.restrictions {
+            true => Some(logins::granted(&call.ctx(), &user.roles).await?),
+            false => None,
+        };
+        let one = describe(&user, &shown, granted.as_ref());
         if documents::matches(filter.as_ref().unwrap_or(&Object::new()), &one)? {
             users.push(Value::Object(one));
         }
@@ -115,7 +118,7 @@ async fn find(call: &Call<'_>, which: Which) -> Result<Vec<User>, Fault> {
     }
 }
 
-fn describe(user: &User, shown: &Shown) -> Object {
+fn describe(user: &User, shown: &Shown, granted: Option<&Granted>) -> Object {
     let roles: Vec<Value> = user.roles.iter().map(RoleName::shown).collect();
     let mut one = Object::with_capacity(12);
     one.push("_id", user.address());
@@ -125,7 +128,7 @@ fn describe(user: &User, shown: &Shown) -> Object {
     if shown.credentials {
         one.push("credentials", Value::Object(user.credentials.clone()));
     }
-    one.push("roles", Value::Array(roles.clone()));
+    one.push("roles", Value::Array(roles));
     if let (Some(data), true) = (&user.custom_data, shown.custom_data) {
         one.push("customData", Value::Object(data.clone()));
     }
@@ -137,10 +140,13 @@ fn describe(user: &User, shown: &Shown) -> Object {
     if shown.restrictions {
         one.push("authenticationRestrictions", Value::Array(Vec::new()));
     }
-    if shown.privileges || shown.restrictions {
-        one.push("inheritedRoles", Value::Array(roles));
-        let all = privileges(&user.roles).shown();
-        one.push("inheritedPrivileges", Value::Array(all));
+    if let Some(granted) = granted {
+        let all = granted.roles.iter().map(RoleName::shown).collect();
+        one.push("inheritedRoles", Value::Array(all));
+        one.push(
+            "inheritedPrivileges",
+            Value::Array(granted.privileges.shown()),
+        );
         one.push(
             "inheritedAuthenticationRestrictions",
             Value::Array(Vec::new()),

@@ -129,6 +129,7 @@ pub mod code {
     pub const ROLE_NOT_FOUND: i32 = 31;
     pub const CURSOR_NOT_FOUND: i32 = 43;
     pub const NAMESPACE_EXISTS: i32 = 48;
+    pub const INVALID_ROLE_MODIFICATION: i32 = 49;
     pub const MAX_TIME_MS_EXPIRED: i32 = 50;
     pub const INTERRUPTED: i32 = 11_601;
     pub const DOLLAR_PREFIXED_FIELD_NAME: i32 = 52;
@@ -166,5 +167,6 @@ pub mod code {
     pub const DUPLICATE_KEY: i32 = 11_000;
     pub const DATABASE_DIFFER_CASE: i32 = 13_297;
     pub const AMBIGUOUS_INDEX_PATH: i32 = 16_746;
+    pub const ROLE_EXISTS: i32 = 51_002;
     pub const USER_EXISTS: i32 = 51_003;
 }

@@ -6,7 +6,8 @@ use crate::access::Who;
 use crate::ctx::Ctx;
 use crate::documents::fault::Result;
 use crate::logins::privilege::Privileges;
-use crate::logins::role::{only_read, privileges};
+use crate::logins::role::only_read;
+use crate::logins::roles::{Granted, resolve};
 use crate::logins::{RoleName, User, load};
 
 /// The rights of a login; asked again whenever the catalog has changed.
@@ -23,16 +24,17 @@ pub struct Access {
 }
 
 impl Access {
-    /// The rights of a login that was found.
+    /// The rights of a login that was found, from what its roles grant it. Whoever does not know that yet passes nothing, and the
+    /// first [`Access::renew`] reads it.
     #[must_use]
-    pub fn of(user: &User) -> Access {
-        let privileges = privileges(&user.roles);
+    pub fn of(user: &User, granted: Granted) -> Access {
+        let Granted { roles, privileges } = granted;
         Access {
             database: user.database.clone(),
             name: user.name.clone(),
             id: user.id,
             epoch: None,
-            roles: user.roles.clone().into(),
+            roles: roles.into(),
             only_read: only_read(&privileges),
             privileges: Arc::new(privileges),
         }
@@ -51,9 +53,10 @@ impl Access {
         match load(&view, &self.database, &self.name).await? {
             // One of the same name that was made later is somebody else.
             Some(user) if user.id == self.id => {
+                let granted = resolve(&view, &user.roles).await?;
                 *self = Access {
                     epoch: Some(epoch),
-                    ..Access::of(&user)
+                    ..Access::of(&user, granted)
                 };
                 Ok(true)
             }
@@ -67,7 +70,7 @@ impl Access {
         &self.database
     }
 
-    /// The roles.
+    /// The roles, inherited ones too.
     #[must_use]
     pub fn roles(&self) -> &[RoleName] {
         &self.roles

@@ -6,7 +6,7 @@ use lapsedb_value::Object;
 use crate::attempts::Attempts;
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
-use crate::logins::{RoleName, User, known, load};
+use crate::logins::{RoleName, User, add_roles, known, load};
 
 /// What is to change; what is none stays.
 #[derive(Clone, Default)]
@@ -27,7 +27,8 @@ pub struct Change {
 /// When it is not there, a role is not known, or a mechanism was never kept.
 pub async fn alter(ctx: &Ctx, database: &str, name: &str, change: &Change) -> Result<()> {
     let gone = || format!("User {name}@{database} not found");
-    rewrite(ctx, database, name, gone, |user| {
+    let roles = change.roles.as_deref().unwrap_or_default();
+    rewrite(ctx, (database, name), roles, gone, |user| {
         if let Some(credentials) = &change.credentials {
             user.credentials = credentials.clone();
         } else if let Some(mechanisms) = &change.mechanisms {
@@ -57,12 +58,9 @@ pub async fn alter(ctx: &Ctx, database: &str, name: &str, change: &Change) -> Re
 /// # Errors
 /// When it is not there, or a role is not known.
 pub async fn grant(ctx: &Ctx, database: &str, name: &str, roles: &[RoleName]) -> Result<()> {
-    rewrite(ctx, database, name, missing(database, name), |user| {
-        for role in roles {
-            if !user.roles.contains(role) {
-                user.roles.push(role.clone());
-            }
-        }
+    let missing = missing(database, name);
+    rewrite(ctx, (database, name), roles, missing, |user| {
+        add_roles(&mut user.roles, roles);
         Ok(())
     })
     .await
@@ -73,8 +71,8 @@ pub async fn grant(ctx: &Ctx, database: &str, name: &str, roles: &[RoleName]) ->
 /// # Errors
 /// When it is not there, or a role is not known.
 pub async fn revoke(ctx: &Ctx, database: &str, name: &str, roles: &[RoleName]) -> Result<()> {
-    rewrite(ctx, database, name, missing(database, name), |user| {
-        roles.iter().try_for_each(known)?;
+    let missing = missing(database, name);
+    rewrite(ctx, (database, name), roles, missing, |user| {
         user.roles.retain(|role| !roles.contains(role));
         Ok(())
     })
@@ -86,10 +84,11 @@ fn missing(database: &str, name: &str) -> impl Fn() -> String {
     move || text.clone()
 }
 
+/// Rewrites a login by a command that names some roles, which must exist.
 async fn rewrite(
     ctx: &Ctx,
-    database: &str,
-    name: &str,
+    (database, name): (&str, &str),
+    roles: &[RoleName],
     missing: impl Fn() -> String,
     edit: impl Fn(&mut User) -> Result<()>,
 ) -> Result<()> {
@@ -100,6 +99,7 @@ async fn rewrite(
         let Some(mut user) = load(&view, database, name).await? else {
             return Err(Fault::new(code::USER_NOT_FOUND, missing()));
         };
+        known(&view, roles).await?;
         edit(&mut user)?;
         user.check()?;
         let mut change = MetaChange::default();

@@ -5,7 +5,7 @@ use lapsedb_store::MetaChange;
 use crate::attempts::Attempts;
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
-use crate::logins::{LOGINS_MAX, User, load, prefix};
+use crate::logins::{LOGINS_MAX, User, known, load, prefix};
 
 /// Makes a login.
 ///
@@ -17,6 +17,7 @@ pub async fn create(ctx: &Ctx, user: &User) -> Result<()> {
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
+        known(&view, &user.roles).await?;
         if load(&view, &user.database, &user.name).await?.is_some() {
             return Err(taken(&user.name, &user.database));
         }

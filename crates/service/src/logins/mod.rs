@@ -10,6 +10,7 @@ mod drop;
 mod list;
 pub mod privilege;
 pub mod role;
+pub mod roles;
 
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::{MetaRecord, StoreError, View};
@@ -21,6 +22,7 @@ pub use create::create;
 pub use drop::{drop, drop_all};
 pub use list::{find, list};
 pub use role::RoleName;
+pub use roles::{Granted, granted};
 
 use crate::documents::fault::{Fault, Result, code};
 
@@ -95,15 +97,7 @@ impl User {
             Some(Value::Object(credentials)) => credentials,
             Some(_) | None => return Err(damaged().into()),
         };
-        let roles = body.get("roles").and_then(Value::as_array);
-        let roles = roles
-            .unwrap_or_default()
-            .iter()
-            .map(|role| {
-                let (role, db) = (role.get("role").as_str(), role.get("db").as_str());
-                Some(RoleName::new(role?, db?))
-            })
-            .collect::<Option<Vec<_>>>();
+        let roles = read_roles(body.get("roles"));
         let custom_data = match body.remove("customData") {
             Some(Value::Object(data)) => Some(data),
             Some(_) | None => None,
@@ -143,18 +137,39 @@ impl User {
                 return refuse(format!("customData may have {CUSTOM_DATA_BYTES_MAX} bytes"));
             }
         }
-        self.roles.iter().try_for_each(known)
+        Ok(())
     }
 }
 
-/// Refuses a role that there is not.
-fn known(role: &RoleName) -> Result<()> {
-    match role.builtin() {
-        Some(_) => Ok(()),
-        None => Err(Fault::new(
-            code::ROLE_NOT_FOUND,
-            format!("Could not find role: {role}"),
-        )),
+/// Refuses roles of which one is not there.
+async fn known(view: &View, roles: &[RoleName]) -> Result<()> {
+    for role in roles {
+        if !roles::exists(view, role).await? {
+            return Err(Fault::new(
+                code::ROLE_NOT_FOUND,
+                format!("Could not find role: {role}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Roles as a record keeps them.
+fn read_roles(roles: Option<&Value>) -> Option<Vec<RoleName>> {
+    let roles = roles.and_then(Value::as_array).unwrap_or_default();
+    let named = |role: &Value| {
+        let (role, db) = (role.get("role").as_str(), role.get("db").as_str());
+        Some(RoleName::new(role?, db?))
+    };
+    roles.iter().map(named).collect()
+}
+
+/// Adds roles that are not there yet.
+fn add_roles(roles: &mut Vec<RoleName>, others: &[RoleName]) {
+    for role in others {
+        if !roles.contains(role) {
+            roles.push(role.clone());
+        }
     }
 }
 

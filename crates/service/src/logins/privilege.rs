@@ -1,31 +1,71 @@
 //! Which actions may be done to which resources.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use lapsedb_value::{Object, Value};
 
 use crate::logins::action::{Action, Actions};
 
+mod read;
+
 /// Databases that "every database" does not mean.
 const APART: [&str; 2] = ["config", "local"];
 /// What names of collections begin with that "every collection" does not mean.
 const SYSTEM: &str = "system.";
+/// What names of the collections behind time-series collections begin with.
+const BUCKETS: &str = "system.buckets.";
 
-/// What actions are allowed on.
+/// What actions are allowed on. An empty name of a database stands for every database, an empty name of a collection for every
+/// collection that is not the system's, and for the database itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// The server itself.
     Cluster,
     /// Everything there is.
     Everything,
+    /// Collections, by the names of their databases and their own.
+    Collections(String, String),
+    /// The buckets behind time-series collections, by the names of their databases and of the time-series collections.
+    Buckets(String, String),
+}
+
+impl Resource {
     /// Every database, and every collection that is not the system's.
-    Databases,
+    #[must_use]
+    pub const fn databases() -> Resource {
+        Resource::Collections(String::new(), String::new())
+    }
+
     /// A database, and every collection of it that is not the system's.
-    Database(String),
+    #[must_use]
+    pub fn database(name: &str) -> Resource {
+        Resource::Collections(name.to_owned(), String::new())
+    }
+
     /// The collections of a name in every database.
-    Named(&'static str),
+    #[must_use]
+    pub fn named(name: &str) -> Resource {
+        Resource::Collections(String::new(), name.to_owned())
+    }
+
     /// One collection.
-    Collection(String, &'static str),
+    #[must_use]
+    pub fn collection(database: &str, name: &str) -> Resource {
+        Resource::Collections(database.to_owned(), name.to_owned())
+    }
+
+    /// The database whose roles one must be allowed to grant in order to grant actions on it: `None` where it is not one database alone.
+    #[must_use]
+    pub fn own_database(&self) -> Option<&str> {
+        match self {
+            Resource::Collections(database, _) if !database.is_empty() => Some(database),
+            Resource::Collections(..)
+            | Resource::Cluster
+            | Resource::Everything
+            | Resource::Buckets(..) => None,
+        }
+    }
 }
 
 /// What an action is done to.
@@ -33,7 +73,7 @@ pub enum Resource {
 pub enum Target {
     /// The server itself.
     Cluster,
-    /// A database.
+    /// A database; every database, if its name is empty.
     Database(String),
     /// A collection of a database.
     Collection(String, String),
@@ -50,40 +90,205 @@ impl fmt::Display for Target {
     }
 }
 
-impl Resource {
-    /// Whether it holds a target.
-    #[must_use]
-    pub fn holds(&self, target: &Target) -> bool {
-        match (self, target) {
-            (Resource::Everything, _) | (Resource::Cluster, Target::Cluster) => true,
-            (Resource::Databases, Target::Database(db)) => !APART.contains(&db.as_str()),
-            (Resource::Databases, Target::Collection(db, name)) => {
-                !APART.contains(&db.as_str()) && !name.starts_with(SYSTEM)
-            }
-            (Resource::Database(own), Target::Database(db)) => own == db,
-            (Resource::Database(own), Target::Collection(db, name)) => {
-                own == db && !name.starts_with(SYSTEM)
-            }
-            (Resource::Named(own), Target::Collection(_, name)) => own == name,
-            (Resource::Collection(own_db, own), Target::Collection(db, name)) => {
-                own_db == db && own == name
-            }
-            (
-                Resource::Cluster
-                | Resource::Databases
-                | Resource::Database(_)
-                | Resource::Named(_)
-                | Resource::Collection(..),
-                _,
-            ) => false,
+/// Actions by the names of databases and collections; empty names as in [`Resource`].
+#[derive(Clone, Debug, Default)]
+struct ByName(BTreeMap<Box<str>, BTreeMap<Box<str>, Actions>>);
+
+impl ByName {
+    fn add(&mut self, database: &str, collection: &str, actions: Actions) {
+        let collections = self.0.entry(database.into()).or_default();
+        let own = collections.entry(collection.into()).or_default();
+        *own = own.and(actions);
+    }
+
+    fn remove(&mut self, database: &str, collection: &str, actions: Actions) {
+        let Some(collections) = self.0.get_mut(database) else {
+            return;
+        };
+        if let Some(own) = collections.get_mut(collection) {
+            *own = own.without(actions);
+        }
+        collections.retain(|_, actions| !actions.is_empty());
+        if collections.is_empty() {
+            self.0.remove(database);
         }
     }
 
+    fn allow(&self, action: Action, database: &str, collection: &str) -> bool {
+        let collections = self.0.get(database);
+        let actions = collections.and_then(|collections| collections.get(collection));
+        actions.is_some_and(|actions| actions.contains(action))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &str, Actions)> {
+        self.0.iter().flat_map(|(database, collections)| {
+            let named = collections.iter();
+            named.map(|(name, actions)| (database.as_ref(), name.as_ref(), *actions))
+        })
+    }
+}
+
+/// All that somebody may do.
+#[derive(Clone, Debug, Default)]
+pub struct Privileges {
+    cluster: Actions,
+    everything: Actions,
+    collections: ByName,
+    buckets: ByName,
+}
+
+impl Privileges {
+    /// Adds actions on a resource to what is there.
+    pub fn add(&mut self, resource: &Resource, actions: Actions) {
+        if actions.is_empty() {
+            return;
+        }
+        match resource {
+            Resource::Cluster => self.cluster = self.cluster.and(actions),
+            Resource::Everything => self.everything = self.everything.and(actions),
+            Resource::Collections(db, name) => self.collections.add(db, name, actions),
+            Resource::Buckets(db, name) => self.buckets.add(db, name, actions),
+        }
+    }
+
+    /// Takes actions on a resource out of what is there; what other resources allow stays.
+    fn remove(&mut self, resource: &Resource, actions: Actions) {
+        match resource {
+            Resource::Cluster => self.cluster = self.cluster.without(actions),
+            Resource::Everything => self.everything = self.everything.without(actions),
+            Resource::Collections(db, name) => self.collections.remove(db, name, actions),
+            Resource::Buckets(db, name) => self.buckets.remove(db, name, actions),
+        }
+    }
+
+    /// Adds all of others.
+    pub fn add_all(&mut self, others: &Privileges) {
+        for (resource, actions) in others.each() {
+            self.add(&resource, actions);
+        }
+    }
+
+    /// Takes out all of others.
+    pub fn remove_all(&mut self, others: &Privileges) {
+        for (resource, actions) in others.each() {
+            self.remove(&resource, actions);
+        }
+    }
+
+    /// Each resource with its actions, in a fixed order.
+    pub fn each(&self) -> impl Iterator<Item = (Resource, Actions)> {
+        let alone = [
+            (Resource::Cluster, self.cluster),
+            (Resource::Everything, self.everything),
+        ];
+        let collections = self.collections.iter().map(|(db, name, actions)| {
+            let resource = Resource::Collections(db.to_owned(), name.to_owned());
+            (resource, actions)
+        });
+        let buckets = self.buckets.iter().map(|(db, name, actions)| {
+            let resource = Resource::Buckets(db.to_owned(), name.to_owned());
+            (resource, actions)
+        });
+        let some = |(_, actions): &(Resource, Actions)| !actions.is_empty();
+        alone
+            .into_iter()
+            .filter(some)
+            .chain(collections)
+            .chain(buckets)
+    }
+
+    /// How many resources there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.each().count()
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.each().next().is_none()
+    }
+
+    /// Whether an action may be done to a target.
+    #[must_use]
+    pub fn allow(&self, action: Action, target: &Target) -> bool {
+        if self.everything.contains(action) {
+            return true;
+        }
+        let named = &self.collections;
+        match target {
+            Target::Cluster => self.cluster.contains(action),
+            Target::Database(db) => {
+                named.allow(action, db, "")
+                    || (!APART.contains(&db.as_str()) && named.allow(action, "", ""))
+            }
+            Target::Collection(db, name) => {
+                let ordinary = !name.starts_with(SYSTEM);
+                named.allow(action, db, name)
+                    || named.allow(action, "", name)
+                    || (ordinary && named.allow(action, db, ""))
+                    || (ordinary && !APART.contains(&db.as_str()) && named.allow(action, "", ""))
+                    || self.allow_bucket(action, db, name)
+            }
+        }
+    }
+
+    fn allow_bucket(&self, action: Action, db: &str, name: &str) -> bool {
+        let Some(name) = name.strip_prefix(BUCKETS) else {
+            return false;
+        };
+        let places = [(db, name), ("", name), (db, ""), ("", "")];
+        let mut places = places.into_iter();
+        places.any(|(db, name)| self.buckets.allow(action, db, name))
+    }
+
+    /// Whether there is anything that may be done in a database.
+    #[must_use]
+    pub fn know_database(&self, database: &str) -> bool {
+        let known = |(db, name, _): (&str, &str, Actions)| match (db, name) {
+            ("", "") => !APART.contains(&database),
+            ("", _) => true,
+            (db, _) => db == database,
+        };
+        !self.everything.is_empty()
+            || self.collections.iter().any(known)
+            || self.buckets.iter().any(known)
+    }
+
+    /// Whether nothing but these actions may be done.
+    #[must_use]
+    pub fn within(&self, actions: Actions) -> bool {
+        self.each().all(|(_, own)| own.within(actions))
+    }
+
+    /// Whether they stay inside one database.
+    #[must_use]
+    pub fn within_database(&self, database: &str) -> bool {
+        self.each()
+            .all(|(resource, _)| resource.own_database() == Some(database))
+    }
+
+    /// As clients see them.
+    #[must_use]
+    pub fn shown(&self) -> Vec<Value> {
+        self.each()
+            .map(|(resource, actions)| {
+                let mut shown = Object::with_capacity(2);
+                shown.push("resource", Value::Object(resource.shown()));
+                let names = actions.names().map(Value::from).collect();
+                shown.push("actions", Value::Array(names));
+                Value::Object(shown)
+            })
+            .collect()
+    }
+}
+
+impl Resource {
     fn shown(&self) -> Object {
-        let pair = |db: &str, collection: &str| {
+        let pair = |db: &str, member: &str, name: &str| {
             let mut shown = Object::with_capacity(2);
             shown.push("db", db);
-            shown.push("collection", collection);
+            shown.push(member, name);
             shown
         };
         let alone = |name: &str| {
@@ -94,121 +299,11 @@ impl Resource {
         match self {
             Resource::Cluster => alone("cluster"),
             Resource::Everything => alone("anyResource"),
-            Resource::Databases => pair("", ""),
-            Resource::Database(db) => pair(db, ""),
-            Resource::Named(name) => pair("", name),
-            Resource::Collection(db, name) => pair(db, name),
+            Resource::Collections(db, name) => pair(db, "collection", name),
+            Resource::Buckets(db, name) => pair(db, "system_buckets", name),
         }
-    }
-}
-
-/// Actions on one resource.
-#[derive(Clone, Debug)]
-pub struct Privilege {
-    /// The resource.
-    pub resource: Resource,
-    /// What may be done to it.
-    pub actions: Actions,
-}
-
-impl Privilege {
-    /// As clients see it.
-    #[must_use]
-    pub fn shown(&self) -> Value {
-        let mut shown = Object::with_capacity(2);
-        shown.push("resource", Value::Object(self.resource.shown()));
-        let names = self.actions.names().map(Value::from).collect();
-        shown.push("actions", Value::Array(names));
-        Value::Object(shown)
-    }
-}
-
-/// All that somebody may do.
-#[derive(Clone, Debug, Default)]
-pub struct Privileges(Vec<Privilege>);
-
-impl Privileges {
-    /// Adds actions on a resource to what is there.
-    pub fn add(&mut self, resource: Resource, actions: Actions) {
-        match self.0.iter_mut().find(|own| own.resource == resource) {
-            Some(own) => own.actions = own.actions.and(actions),
-            None => self.0.push(Privilege { resource, actions }),
-        }
-    }
-
-    /// Whether an action may be done to a target.
-    #[must_use]
-    pub fn allow(&self, action: Action, target: &Target) -> bool {
-        self.0
-            .iter()
-            .any(|own| own.actions.contains(action) && own.resource.holds(target))
-    }
-
-    /// Whether there is anything that may be done in a database.
-    #[must_use]
-    pub fn know_database(&self, database: &str) -> bool {
-        self.0.iter().any(|own| match &own.resource {
-            Resource::Cluster => false,
-            Resource::Everything | Resource::Named(_) => true,
-            Resource::Databases => !APART.contains(&database),
-            Resource::Database(db) | Resource::Collection(db, _) => db == database,
-        })
-    }
-
-    /// Whether nothing but these actions may be done.
-    #[must_use]
-    pub fn within(&self, actions: Actions) -> bool {
-        self.0.iter().all(|own| own.actions.within(actions))
-    }
-
-    /// As clients see them.
-    #[must_use]
-    pub fn shown(&self) -> Vec<Value> {
-        self.0.iter().map(Privilege::shown).collect()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn collection(db: &str, name: &str) -> Target {
-        Target::Collection(db.to_owned(), name.to_owned())
-    }
-
-    #[test]
-    fn every_database_is_not_every_resource() {
-        let all = Resource::Databases;
-        assert!(all.holds(&collection("a", "b")));
-        assert!(all.holds(&Target::Database("a".to_owned())));
-        assert!(!all.holds(&collection("a", "system.users")));
-        assert!(!all.holds(&collection("local", "x")));
-        assert!(!all.holds(&collection("config", "x")));
-        assert!(!all.holds(&Target::Cluster));
-        assert!(Resource::Everything.holds(&Target::Cluster));
-        assert!(Resource::Everything.holds(&collection("local", "system.x")));
-    }
-
-    #[test]
-    fn a_database_holds_its_own_collections() {
-        let own = Resource::Database("a".to_owned());
-        assert!(own.holds(&collection("a", "b")));
-        assert!(!own.holds(&collection("a", "system.js")));
-        assert!(!own.holds(&collection("b", "b")));
-        assert!(Resource::Named("system.js").holds(&collection("x", "system.js")));
-        assert!(
-            Resource::Collection("a".to_owned(), "system.js").holds(&collection("a", "system.js"))
-        );
-    }
-
-    #[test]
-    fn privileges_on_the_same_resource_are_one() {
-        let mut all = Privileges::default();
-        all.add(Resource::Cluster, Actions::of(&[Action::Fsync]));
-        all.add(Resource::Cluster, Actions::of(&[Action::Top]));
-        assert_eq!(all.shown().len(), 1);
-        assert!(all.allow(Action::Top, &Target::Cluster));
-        assert!(!all.allow(Action::Top, &Target::Database("a".to_owned())));
-        assert!(all.within(Actions::of(&[Action::Fsync, Action::Top])));
-    }
-}
+mod tests;

@@ -219,6 +219,8 @@ impl RoleName {
             .copied()
             .find(|known| known.name() == self.role)
             .filter(|known| !known.reaches_beyond() || self.database == ADMIN)
+            // An empty name would stand for every database.
+            .filter(|_| !self.database.is_empty())
     }
 
     /// As clients see it.
@@ -241,16 +243,14 @@ pub fn builtin_roles(database: &str) -> Vec<RoleName> {
         .collect()
 }
 
-/// What some roles together allow.
-#[must_use]
-pub fn privileges<'r>(roles: impl IntoIterator<Item = &'r RoleName>) -> Privileges {
-    let mut all = Privileges::default();
-    for name in roles {
-        if let Some(role) = name.builtin() {
-            grant(role, &name.database, &mut all);
-        }
+impl Builtin {
+    /// The privileges that it stands for in a database.
+    #[must_use]
+    pub fn privileges(self, database: &str) -> Privileges {
+        let mut all = Privileges::default();
+        grant(self, database, &mut all);
+        all
     }
-    all
 }
 
 /// Whether some privileges let nobody change anything.
@@ -263,28 +263,31 @@ fn grant(role: Builtin, database: &str, all: &mut Privileges) {
     match role {
         Builtin::Read => in_database(database, READ, all),
         Builtin::ReadWrite => in_database(database, READ_WRITE, all),
-        Builtin::UserAdmin => all.add(Resource::Database(database.to_owned()), USER_ADMIN),
+        Builtin::UserAdmin => all.add(&Resource::database(database), USER_ADMIN),
         Builtin::EnableSharding => {
-            all.add(Resource::Databases, Actions::of(&[Action::EnableSharding]));
+            all.add(
+                &Resource::databases(),
+                Actions::of(&[Action::EnableSharding]),
+            );
         }
         Builtin::DbAdmin => db_admin(database, all),
         Builtin::DbOwner => {
             in_database(database, READ_WRITE, all);
             db_admin(database, all);
-            all.add(Resource::Database(database.to_owned()), USER_ADMIN);
+            all.add(&Resource::database(database), USER_ADMIN);
         }
         Builtin::ReadAnyDatabase => everywhere(READ, all),
         Builtin::ReadWriteAnyDatabase => everywhere(READ_WRITE, all),
         Builtin::DbAdminAnyDatabase => {
-            all.add(Resource::Databases, DB_ADMIN);
-            all.add(Resource::Named("system.profile"), READ);
-            all.add(Resource::Cluster, Actions::of(&[ListDatabases]));
+            all.add(&Resource::databases(), DB_ADMIN);
+            all.add(&Resource::named("system.profile"), READ);
+            all.add(&Resource::Cluster, Actions::of(&[ListDatabases]));
         }
         Builtin::UserAdminAnyDatabase => user_admin_any(all),
         Builtin::ClusterMonitor => monitor(all),
         Builtin::HostManager => {
-            all.add(Resource::Cluster, HOST_MANAGER);
-            all.add(Resource::Databases, Actions::of(&[KillCursors]));
+            all.add(&Resource::Cluster, HOST_MANAGER);
+            all.add(&Resource::databases(), Actions::of(&[KillCursors]));
         }
         Builtin::ClusterManager => cluster_manager(all),
         Builtin::ClusterAdmin => cluster_admin(all),
@@ -300,83 +303,86 @@ fn grant(role: Builtin, database: &str, all: &mut Privileges) {
             for apart in ["config", "local"] {
                 in_database(apart, READ_WRITE, all);
             }
-            all.add(Resource::Everything, Actions::of(&[Validate]));
+            all.add(&Resource::Everything, Actions::of(&[Validate]));
         }
     }
 }
 
 fn in_database(database: &str, actions: Actions, all: &mut Privileges) {
-    all.add(Resource::Database(database.to_owned()), actions);
-    let scripts = Resource::Collection(database.to_owned(), "system.js");
+    all.add(&Resource::database(database), actions);
+    let scripts = &Resource::collection(database, "system.js");
     all.add(scripts, actions);
 }
 
 fn db_admin(database: &str, all: &mut Privileges) {
-    all.add(Resource::Database(database.to_owned()), DB_ADMIN);
-    let profile = Resource::Collection(database.to_owned(), "system.profile");
+    all.add(&Resource::database(database), DB_ADMIN);
+    let profile = &Resource::collection(database, "system.profile");
     all.add(profile, READ);
 }
 
 fn everywhere(actions: Actions, all: &mut Privileges) {
-    all.add(Resource::Databases, actions);
-    all.add(Resource::Cluster, Actions::of(&[ListDatabases]));
-    all.add(Resource::Named("system.js"), actions);
+    all.add(&Resource::databases(), actions);
+    all.add(&Resource::Cluster, Actions::of(&[ListDatabases]));
+    all.add(&Resource::named("system.js"), actions);
 }
 
 fn user_admin_any(all: &mut Privileges) {
-    all.add(Resource::Databases, USER_ADMIN);
+    all.add(&Resource::databases(), USER_ADMIN);
     for apart in ["local", "config"] {
-        all.add(Resource::Database(apart.to_owned()), USER_ADMIN);
+        all.add(&Resource::database(apart), USER_ADMIN);
     }
     let cluster = [InvalidateUserCache, ListDatabases, ViewUser];
-    all.add(Resource::Cluster, Actions::of(&cluster));
+    all.add(&Resource::Cluster, Actions::of(&cluster));
 }
 
 fn monitor(all: &mut Privileges) {
-    all.add(Resource::Cluster, MONITOR_CLUSTER);
-    all.add(Resource::Databases, MONITOR_DATABASES);
+    all.add(&Resource::Cluster, MONITOR_CLUSTER);
+    all.add(&Resource::databases(), MONITOR_DATABASES);
     for apart in ["config", "local"] {
         in_database(apart, READ.and(MONITOR_DATABASES), all);
     }
-    all.add(Resource::Named("system.profile"), Actions::of(&[Find]));
+    all.add(&Resource::named("system.profile"), Actions::of(&[Find]));
 }
 
 fn cluster_manager(all: &mut Privileges) {
-    all.add(Resource::Cluster, CLUSTER_MANAGER);
-    all.add(Resource::Databases, Actions::of(&[Action::EnableSharding]));
+    all.add(&Resource::Cluster, CLUSTER_MANAGER);
+    all.add(
+        &Resource::databases(),
+        Actions::of(&[Action::EnableSharding]),
+    );
 }
 
 fn cluster_admin(all: &mut Privileges) {
     monitor(all);
     cluster_manager(all);
-    all.add(Resource::Cluster, HOST_MANAGER);
+    all.add(&Resource::Cluster, HOST_MANAGER);
     all.add(
-        Resource::Databases,
+        &Resource::databases(),
         Actions::of(&[DropDatabase, KillCursors]),
     );
 }
 
 fn backup(all: &mut Privileges) {
     let cluster = [AppendOplogNote, GetParameter, ListDatabases, ServerStatus];
-    all.add(Resource::Cluster, Actions::of(&cluster));
+    all.add(&Resource::Cluster, Actions::of(&cluster));
     let listing = [CollStats, ListCollections, ListIndexes];
-    all.add(Resource::Everything, Actions::of(&listing));
+    all.add(&Resource::Everything, Actions::of(&listing));
     let find = Actions::of(&[Find]);
-    all.add(Resource::Databases, find);
+    all.add(&Resource::databases(), find);
     for apart in ["config", "local"] {
-        all.add(Resource::Database(apart.to_owned()), find);
+        all.add(&Resource::database(apart), find);
     }
-    all.add(Resource::Named("system.js"), find);
+    all.add(&Resource::named("system.js"), find);
 }
 
 fn restore(all: &mut Privileges) {
-    all.add(Resource::Databases, RESTORE.and(USER_ADMIN));
-    all.add(Resource::Named("system.js"), RESTORE);
-    all.add(Resource::Everything, Actions::of(&[ListCollections]));
+    all.add(&Resource::databases(), RESTORE.and(USER_ADMIN));
+    all.add(&Resource::named("system.js"), RESTORE);
+    all.add(&Resource::Everything, Actions::of(&[ListCollections]));
     for apart in ["config", "local"] {
-        all.add(Resource::Database(apart.to_owned()), RESTORE);
+        all.add(&Resource::database(apart), RESTORE);
     }
-    all.add(Resource::Cluster, Actions::of(&[GetParameter]));
+    all.add(&Resource::Cluster, Actions::of(&[GetParameter]));
 }
 
 #[cfg(test)]

@@ -123,7 +123,10 @@ fn rights_follow_the_login_and_end_with_it() {
     lapsedb_testkit::run(async {
         let ctx = open(Place::Memory).await;
         create(&ctx, &user("a", "u", &["read"])).await.unwrap();
-        let mut access = Access::of(&find(&ctx, "a", "u").await.unwrap().unwrap());
+        let mut access = Access::of(
+            &find(&ctx, "a", "u").await.unwrap().unwrap(),
+            Granted::default(),
+        );
         assert!(access.renew(&ctx).await.unwrap());
         assert!(matches!(access.who(), Who::ReadOnly));
         grant(&ctx, "a", "u", &[RoleName::new("readWrite", "a")])

@@ -98,16 +98,23 @@ pub fn collection_of(command: &Object) -> Option<&str> {
 }
 
 /// Commands whose own value is a text, but no collection.
-const PLAIN_TEXT: [&str; 11] = [
+const PLAIN_TEXT: [&str; 18] = [
     "configureFailPoint",
+    "createRole",
     "createUser",
     "customAction",
+    "dropRole",
     "dropUser",
     "enableSharding",
     "getLog",
     "getParameter",
+    "grantPrivilegesToRole",
+    "grantRolesToRole",
     "grantRolesToUser",
+    "revokePrivilegesFromRole",
+    "revokeRolesFromRole",
     "revokeRolesFromUser",
     "shardCollection",
+    "updateRole",
     "updateUser",
 ];

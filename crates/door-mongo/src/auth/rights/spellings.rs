@@ -41,6 +41,7 @@ const ROWS: &[Row] = &[
     Needed("count", "victim", r#"{"count":"secrets"}"#),
     Needed("create", "victim", r#"{"create":"new"}"#),
     Needed("createIndexes", "victim", r#"{"createIndexes":"secrets","indexes":[{"key":{"a":1},"name":"a"}]}"#),
+    Needed("createRole", "victim", r#"{"createRole":"taken","privileges":[],"roles":["read"]}"#),
     Needed("createUser", "victim", r#"{"createUser":"mallory","pwd":"p","roles":["read"]}"#),
     Needed("currentOp", "admin", r#"{"currentOp":1}"#),
     Needed("customAction", "victim", r#"{"customAction":"CreateCollection","collection":"new"}"#),
@@ -49,9 +50,11 @@ const ROWS: &[Row] = &[
     Needed("delete", "victim", r#"{"delete":"secrets","deletes":[{"q":{},"limit":0}]}"#),
     Needed("distinct", "victim", r#"{"distinct":"secrets","key":"s"}"#),
     Needed("drop", "victim", r#"{"drop":"secrets"}"#),
+    Needed("dropAllRolesFromDatabase", "victim", r#"{"dropAllRolesFromDatabase":1}"#),
     Needed("dropAllUsersFromDatabase", "victim", r#"{"dropAllUsersFromDatabase":1}"#),
     Needed("dropDatabase", "victim", r#"{"dropDatabase":1}"#),
     Needed("dropIndexes", "victim", r#"{"dropIndexes":"secrets","index":"*"}"#),
+    Needed("dropRole", "victim", r#"{"dropRole":"hers"}"#),
     Needed("dropUser", "victim", r#"{"dropUser":"owner"}"#),
     Needed("enableSharding", "admin", r#"{"enableSharding":"victim"}"#),
     Open("endSessions", "admin", r#"{"endSessions":[]}"#),
@@ -65,6 +68,8 @@ const ROWS: &[Row] = &[
     Needed("getLog", "admin", r#"{"getLog":"global"}"#),
     Needed("getMore", "victim", r#"{"getMore":1L,"collection":"secrets"}"#),
     Needed("getParameter", "admin", r#"{"getParameter":"*"}"#),
+    Needed("grantPrivilegesToRole", "victim", r#"{"grantPrivilegesToRole":"hers","privileges":[{"resource":{"db":"victim","collection":"secrets"},"actions":["insert"]}]}"#),
+    Needed("grantRolesToRole", "victim", r#"{"grantRolesToRole":"hers","roles":["readWrite"]}"#),
     Needed("grantRolesToUser", "victim", r#"{"grantRolesToUser":"owner","roles":["dbAdmin"]}"#),
     Open("hello", "admin", r#"{"hello":1}"#),
     Needed("hostInfo", "admin", r#"{"hostInfo":1}"#),
@@ -90,6 +95,8 @@ const ROWS: &[Row] = &[
     Needed("renameCollection", "admin", r#"{"renameCollection":"victim.secrets","to":"victim.taken"}"#),
     Needed("replSetGetConfig", "admin", r#"{"replSetGetConfig":1}"#),
     Needed("replSetGetStatus", "admin", r#"{"replSetGetStatus":1}"#),
+    Needed("revokePrivilegesFromRole", "victim", r#"{"revokePrivilegesFromRole":"hers","privileges":[{"resource":{"db":"victim","collection":"secrets"},"actions":["find"]}]}"#),
+    Needed("revokeRolesFromRole", "victim", r#"{"revokeRolesFromRole":"hers","roles":["read"]}"#),
     Needed("revokeRolesFromUser", "victim", r#"{"revokeRolesFromUser":"owner","roles":["read"]}"#),
     Needed("rolesInfo", "victim", r#"{"rolesInfo":1}"#),
     Open("saslContinue", "admin", r#"{"saslContinue":1,"conversationId":1}"#),
@@ -100,6 +107,7 @@ const ROWS: &[Row] = &[
     Open("startSession", "admin", r#"{"startSession":1}"#),
     Needed("top", "admin", r#"{"top":1}"#),
     Needed("update", "victim", r#"{"update":"secrets","updates":[{"q":{},"u":{"$set":{"a":1}}}]}"#),
+    Needed("updateRole", "victim", r#"{"updateRole":"hers","roles":[]}"#),
     Needed("updateUser", "victim", r#"{"updateUser":"owner","pwd":"taken"}"#),
     Needed("usersInfo", "victim", r#"{"usersInfo":1}"#),
     Needed("validate", "victim", r#"{"validate":"secrets"}"#),
@@ -129,6 +137,10 @@ async fn bench() -> (Bench, Connection) {
         ("victim", r#"{"create":"taken"}"#),
         (
             "victim",
+            r#"{"createRole":"hers","privileges":[{"resource":{"db":"victim","collection":"secrets"},"actions":["find"]}],"roles":["read"]}"#,
+        ),
+        (
+            "victim",
             r#"{"createUser":"owner","pwd":"p","roles":["read"]}"#,
         ),
         ("open", r#"{"insert":"c","documents":[{"_id":1}]}"#),
@@ -147,6 +159,11 @@ async fn state(bench: &Bench) -> String {
     let users = r#"{"usersInfo":{"forAllDBs":true},"showCredentials":true}"#;
     let users = bench.succeed(&mut master, "admin", users).await;
     let mut state = format!("{:?}", users.get("users"));
+    for database in ["victim", "open", "admin"] {
+        let roles = r#"{"rolesInfo":1,"showPrivileges":true}"#;
+        let roles = bench.succeed(&mut master, database, roles).await;
+        state += &format!("\n{:?}", roles.get("roles"));
+    }
     let databases = r#"{"listDatabases":1,"nameOnly":true}"#;
     let databases = bench.succeed(&mut master, "admin", databases).await;
     for database in databases.get("databases").unwrap().as_array().unwrap() {
@@ -622,6 +639,13 @@ const NAMING_ANOTHER: &[(&str, &str)] = &[
     ("open", r#"{"grantRolesToUser":"eve","roles":[{"role":"read","db":"victim"}]}"#),
     ("open", r#"{"grantRolesToUser":"eve","roles":[{"role":"read","db":"open","db":"victim"}]}"#),
     ("open", r#"{"updateUser":"eve","roles":[{"role":"root","db":"admin"}]}"#),
+    ("open", r#"{"rolesInfo":"hers"}"#),
+    ("open", r#"{"createRole":"r","privileges":[],"roles":[{"role":"hers","db":"victim"}]}"#),
+    ("open", r#"{"createRole":"r","privileges":[{"resource":{"db":"victim","collection":""},"actions":["find"]}],"roles":[]}"#),
+    ("open", r#"{"createRole":"r","privileges":[{"resource":{"db":"open","db":"victim","collection":""},"actions":["find"]}],"roles":[]}"#),
+    ("open", r#"{"grantPrivilegesToRole":"r","privileges":[{"resource":{"anyResource":true},"actions":["find"]}]}"#),
+    ("open", r#"{"grantRolesToRole":"r","roles":[{"role":"root","db":"admin"}]}"#),
+    ("open", r#"{"grantRolesToUser":"eve","roles":[{"role":"hers","db":"victim"}]}"#),
     ("open", r#"{"listCollections":1,"nameOnly":true,"authorizedCollections":true,"$db":"victim"}"#),
     ("victim", r#"{"listCollections":1,"nameOnly":true,"authorizedCollections":true}"#),
     ("victim", r#"{"customAction":"GetCollection","collection":"secrets"}"#),

@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use lapsedb_service::logins::role::privileges;
-use lapsedb_service::logins::{Access, RoleName, User};
+use lapsedb_service::logins::{Access, Granted, RoleName, User};
 use lapsedb_value::json::{self, Limits};
 
 use super::*;
@@ -19,11 +18,12 @@ fn login(roles: &[(&str, &str)]) -> Login {
             .collect(),
         custom_data: None,
     };
-    assert!(!privileges(&user.roles).shown().is_empty());
+    let granted = Granted::by_builtin(&user.roles);
+    assert_eq!(granted.roles, user.roles);
     Login {
         user: "u".to_owned(),
         database: "a".to_owned(),
-        kind: Kind::Stored(Access::of(&user)),
+        kind: Kind::Stored(Access::of(&user, granted)),
     }
 }
 

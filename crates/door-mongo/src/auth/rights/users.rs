@@ -1,13 +1,44 @@
 //! What commands on users need.
 
 use lapsedb_service::logins::action::Action;
-use lapsedb_service::logins::privilege::Target;
+use lapsedb_service::logins::privilege::{Resource, Target};
+use lapsedb_service::logins::role::ADMIN;
 use lapsedb_value::Value;
 
 use super::Rights;
 use crate::auth::login::Login;
 
 impl Rights<'_> {
+    /// Whether a command on users or roles may be run; nothing, if it is none.
+    pub(super) fn on_users(&self, login: &Login) -> Option<bool> {
+        Some(match self.asked.command.name {
+            "createUser" => self.database(&[Action::CreateUser]) && self.roles(Action::GrantRole),
+            "dropUser" | "dropAllUsersFromDatabase" => self.database(&[Action::DropUser]),
+            "grantRolesToUser" => self.roles(Action::GrantRole),
+            "revokeRolesFromUser" => self.roles(Action::RevokeRole),
+            "updateUser" => self.changes_a_user(login),
+            "createRole" => {
+                self.database(&[Action::CreateRole])
+                    && self.roles(Action::GrantRole)
+                    && self.named_privileges(Action::GrantRole)
+            }
+            "updateRole" => {
+                // What it has had is taken from it, and nobody knows where that reaches.
+                self.everywhere(Action::RevokeRole)
+                    && self.roles(Action::GrantRole)
+                    && self.named_privileges(Action::GrantRole)
+            }
+            "dropRole" | "dropAllRolesFromDatabase" => self.database(&[Action::DropRole]),
+            "grantPrivilegesToRole" => self.named_privileges(Action::GrantRole),
+            "revokePrivilegesFromRole" => self.named_privileges(Action::RevokeRole),
+            "grantRolesToRole" => self.roles(Action::GrantRole),
+            "revokeRolesFromRole" => self.roles(Action::RevokeRole),
+            "usersInfo" => self.looks_at_users(login),
+            "rolesInfo" => self.looks_at_roles(login),
+            _ => return None,
+        })
+    }
+
     /// The databases of the roles that a command names.
     pub(super) fn roles(&self, action: Action) -> bool {
         let roles = self.asked.body.get("roles").and_then(Value::as_array);
@@ -17,20 +48,40 @@ impl Rights<'_> {
         })
     }
 
-    pub(super) fn changes_a_user(&self) -> bool {
+    /// The databases that the privileges which a command names reach into; what reaches further is like a role of `admin`.
+    pub(super) fn named_privileges(&self, action: Action) -> bool {
+        let privileges = self.asked.body.get("privileges").and_then(Value::as_array);
+        privileges.unwrap_or_default().iter().all(|privilege| {
+            // What is no privilege is refused by the command itself, by the same reading.
+            let Ok(resource) = Resource::read(privilege) else {
+                return true;
+            };
+            let database = resource.own_database().unwrap_or(ADMIN).to_owned();
+            self.all(&[action], &Target::Database(database))
+        })
+    }
+
+    pub(super) fn changes_a_user(&self, login: &Login) -> bool {
         let has = |member: &str| self.asked.body.contains_key(member);
-        let mut actions = Vec::new();
-        if has("pwd") || has("mechanisms") {
-            actions.push(Action::ChangePassword);
+        let named = self
+            .asked
+            .body
+            .get(&self.asked.name)
+            .and_then(Value::as_str);
+        let own = named == Some(&login.user) && self.asked.database == login.database;
+        let may = |any: Action, of_own: Action| {
+            self.database(&[any]) || (own && self.database(&[of_own]))
+        };
+        if (has("pwd") || has("mechanisms"))
+            && !may(Action::ChangePassword, Action::ChangeOwnPassword)
+        {
+            return false;
         }
-        if has("customData") {
-            actions.push(Action::ChangeCustomData);
+        if has("customData") && !may(Action::ChangeCustomData, Action::ChangeOwnCustomData) {
+            return false;
         }
-        if has("roles") {
-            // The roles it has had are taken from it.
-            actions.push(Action::RevokeRole);
-        }
-        self.database(&actions) && (!has("roles") || self.roles(Action::GrantRole))
+        // The roles it has had are taken from it, and nobody knows of which databases they are.
+        !has("roles") || (self.everywhere(Action::RevokeRole) && self.roles(Action::GrantRole))
     }
 
     pub(super) fn looks_at_users(&self, login: &Login) -> bool {

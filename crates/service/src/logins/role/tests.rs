@@ -12,6 +12,17 @@ fn of(roles: &[(&str, &str)]) -> Privileges {
     privileges(&names)
 }
 
+/// What built-in roles allow together.
+fn privileges<'r>(roles: impl IntoIterator<Item = &'r RoleName>) -> Privileges {
+    let mut all = Privileges::default();
+    for name in roles {
+        if let Some(role) = name.builtin() {
+            all.add_all(&role.privileges(&name.database));
+        }
+    }
+    all
+}
+
 fn collection(db: &str, name: &str) -> Target {
     Target::Collection(db.to_owned(), name.to_owned())
 }
@@ -23,6 +34,7 @@ fn roles_that_reach_beyond_stand_in_admin_alone() {
     assert!(RoleName::new("root", "a").builtin().is_none());
     assert!(RoleName::new("root", ADMIN).builtin().is_some());
     assert!(RoleName::new("Read", "a").builtin().is_none());
+    assert!(RoleName::new("read", "").builtin().is_none());
 }
 
 #[test]
