@@ -27,6 +27,9 @@ pub(crate) const BAD_VALUE: i32 = 2;
 pub(crate) const NO_SUCH_KEY: i32 = 4;
 pub(crate) const FAILED_TO_PARSE: i32 = 9;
 pub(crate) const NEGATIVE: i32 = 51_024;
+pub(crate) const AWAIT_INCOMPLETE: i32 = 31_368;
+pub(crate) const COUNTER_NEGATIVE: i32 = 31_372;
+pub(crate) const COUNTER_TOO_NEW: i32 = 31_382;
 pub(crate) const PROTOCOL_ERROR: i32 = 17;
 pub(crate) const API_STRICT: i32 = 323;
 pub(crate) const MAX_TIME_EXPIRED: i32 = 50;
@@ -165,6 +168,7 @@ const NAMES: &[(i32, &str)] = &[
     (13_436, "NotPrimaryOrSecondary"),
     (14_031, "OutOfDiskSpace"),
     (16_500, "RequestRateTooLarge"),
+    (31_082, "SearchNotEnabled"),
     (50_768, "NotARetryableWriteCommand"),
 ];
 

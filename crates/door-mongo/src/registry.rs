@@ -14,7 +14,7 @@ use crate::commands::{
     plan_cache_list_filters, plan_cache_set_filter, profile, re_index, refresh_sessions,
     rename_collection, repl_set_get_config, repl_set_get_status, revoke_privileges_from_role,
     revoke_roles_from_role, revoke_roles_from_user, roles_info, sasl_continue, sasl_start,
-    server_status, set_parameter, shard_collection, start_session, top, update,
+    search_indexes, server_status, set_parameter, shard_collection, start_session, top, update,
     update_role, update_user, users_info, validate, whats_my_uri,
 };
 
@@ -72,6 +72,7 @@ commands! {
     "create" create Needed "Makes a collection or a view.";
     "createIndexes" create_indexes Needed "Makes indexes.";
     "createRole" create_role Needed "Defines a role.";
+    "createSearchIndexes" search_indexes Needed "Is refused: search indexes require Atlas.";
     "createUser" create_user Needed "Makes a user.";
     "currentOp" current_op Needed "Lists what is under way.";
     "customAction" custom_action Needed "Makes, changes and shows what has throughput, as Cosmos does.";
@@ -85,6 +86,7 @@ commands! {
     "dropDatabase" drop_database Needed "Drops a database with its collections.";
     "dropIndexes" ["deleteIndexes"] drop_indexes Needed "Drops indexes.";
     "dropRole" drop_role Needed "Removes a role that was defined, also from who has it.";
+    "dropSearchIndex" search_indexes Needed "Is refused: search indexes require Atlas.";
     "dropUser" drop_user Needed "Removes a user.";
     "enableSharding" enable_sharding Needed "Accepts that a database is sharded.";
     "endSessions" end_sessions Open "Forgets sessions.";
@@ -113,6 +115,7 @@ commands! {
     "listCommands" list_commands Needed "Lists the commands.";
     "listDatabases" list_databases Needed "Lists the databases.";
     "listIndexes" list_indexes Needed "Lists a collection's indexes.";
+    "listSearchIndexes" search_indexes Needed "Is refused: search indexes require Atlas.";
     "logout" logout Open "Ends a login.";
     "mapReduce" ["mapreduce"] map_reduce Needed "Is refused: no JavaScript runs here.";
     "ping" ping Open "Answers.";
@@ -138,6 +141,7 @@ commands! {
     "top" top Needed "Tells where time is spent, by collection.";
     "update" update Needed "Changes documents.";
     "updateRole" update_role Needed "Changes a role that was defined.";
+    "updateSearchIndex" search_indexes Needed "Is refused: search indexes require Atlas.";
     "updateUser" update_user Needed "Changes a user.";
     "usersInfo" users_info Needed "Shows users.";
     "validate" validate Needed "Reads every document, counts again, and looks whether indexes name all.";

@@ -74,6 +74,7 @@ pub(crate) mod role_fields;
 pub(crate) mod roles_info;
 pub(crate) mod sasl_continue;
 pub(crate) mod sasl_start;
+pub(crate) mod search_indexes;
 pub(crate) mod server_status;
 pub(crate) mod set_parameter;
 pub(crate) mod shard_collection;

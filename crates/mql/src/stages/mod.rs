@@ -227,6 +227,25 @@ fn parse_stages_behind(
     Ok((stages, of_view))
 }
 
+/// Stages that only MongoDB Atlas has.
+const ATLAS_STAGES: [&str; 4] = [
+    "$listSearchIndexes",
+    "$search",
+    "$searchMeta",
+    "$vectorSearch",
+];
+
+/// What a command or stage is answered that needs MongoDB Atlas.
+#[must_use]
+pub fn no_search(name: &str) -> MqlError {
+    MqlError::new(
+        31082,
+        format!(
+            "'{name}' is not available on this server: search indexes require MongoDB Atlas. Text indexes and $text work here"
+        ),
+    )
+}
+
 fn find(value: &Value) -> Result<(&'static str, &Value, Parse)> {
     let Some(object) = value.as_object() else {
         return Err(MqlError::type_mismatch(
@@ -242,6 +261,7 @@ fn find(value: &Value) -> Result<(&'static str, &Value, Parse)> {
     let at = STAGES.binary_search_by(|(known, _)| (*known).cmp(name));
     match at.ok().and_then(|at| STAGES.get(at)) {
         Some((name, parse)) => Ok((name, spec, *parse)),
+        None if ATLAS_STAGES.contains(&name.as_str()) => Err(no_search(name)),
         None => Err(MqlError::new(
             40324,
             format!("Unrecognized pipeline stage name: '{name}'"),

@@ -20,18 +20,22 @@ const READ: Actions = Actions::of(&[
     KillCursors,
     ListCollections,
     ListIndexes,
+    ListSearchIndexes,
     PlanCacheRead,
 ]);
 const READ_WRITE: Actions = READ.and(Actions::of(&[
     ConvertToCapped,
     CreateCollection,
     CreateIndex,
+    CreateSearchIndexes,
     DropCollection,
     DropIndex,
+    DropSearchIndex,
     Insert,
     Remove,
     RenameCollectionSameDb,
     Update,
+    UpdateSearchIndex,
 ]));
 const DB_ADMIN: Actions = Actions::of(&[
     BypassDocumentValidation,
