@@ -13,6 +13,7 @@ use lapsedb_service::{Clock, Counting, Service, caught};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::auth::{Login, Session};
+use crate::awaiting;
 use crate::call::{self, Answered};
 use crate::door::{Counted, Door};
 use crate::noted::Noted;
@@ -101,6 +102,23 @@ impl Default for Patience {
 }
 
 impl Connection {
+    fn new(door: &Door, peer: Peer, gone: Option<Gone>) -> Connection {
+        let number = door.connections.made.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = i32::try_from(number & 0x7FFF_FFFF).unwrap_or(i32::MAX);
+        let operations = &door.service.documents_state().operations;
+        Connection {
+            number,
+            peer,
+            login: None,
+            sasl: None,
+            app_name: None,
+            closing: false,
+            line: operations.open(number, peer.client.to_string()),
+            gone,
+            counting: Counting::new(&door.service),
+        }
+    }
+
     /// Counts its messages by a budget of which nothing was said yet.
     fn count_anew_if_stopped(&mut self, service: &Service) {
         if self.counting.budget().stopped().is_some() {
@@ -151,20 +169,8 @@ impl Door {
         gone: Option<Gone>,
         observe: impl Fn(bool),
     ) {
-        let number = self.connections.made.fetch_add(1, Ordering::Relaxed) + 1;
-        let number = i32::try_from(number & 0x7FFF_FFFF).unwrap_or(i32::MAX);
         let operations = &self.service.documents_state().operations;
-        let mut connection = Connection {
-            number,
-            peer,
-            login: None,
-            sasl: None,
-            app_name: None,
-            closing: false,
-            line: operations.open(number, peer.client.to_string()),
-            gone,
-            counting: Counting::new(&self.service),
-        };
+        let mut connection = Connection::new(self, peer, gone);
         let _open = Open::new(self, &connection.line);
         let mut stop = std::pin::pin!(stop);
         let mut inbox = BytesMut::new();
@@ -190,7 +196,18 @@ impl Door {
                 Ok(Received::Whole(message)) => {
                     let came = u64::try_from(message.bytes).unwrap_or(0);
                     operations.traffic.came.fetch_add(came, Ordering::Relaxed);
-                    self.answer(&mut stream, &mut connection, message).await
+                    let wait = self.wait_before(&message, &mut stream, &mut inbox);
+                    let stays = tokio::select! {
+                        biased;
+                        () = stop.as_mut() => false,
+                        stays = wait => stays,
+                    };
+                    if !stays {
+                        break;
+                    }
+                    let quiet = inbox.is_empty();
+                    self.answer(&mut stream, &mut connection, message, quiet)
+                        .await
                 }
                 Ok(Received::Refused(number, why)) => {
                     connection.counting = Counting::new(&self.service);
@@ -213,18 +230,37 @@ impl Door {
         let _ = stream.shutdown().await;
     }
 
-    /// Answers a message; says what is to be executed again, if its client takes several answers and there is more.
+    /// Puts the answer to a message off as long as it asks for; false, if its client has gone meanwhile.
+    async fn wait_before(
+        &self,
+        message: &Incoming,
+        stream: &mut (impl AsyncRead + Unpin),
+        inbox: &mut BytesMut,
+    ) -> bool {
+        match awaiting::pause(self, message) {
+            Some(pause) => awaiting::idle(stream, inbox, pause).await,
+            None => true,
+        }
+    }
+
+    /// Answers a message; says what is to be executed again, if its client takes several answers and there is more. A client that
+    /// is not quiet, because it has sent the next message already, is greeted once.
     async fn answer(
         self: &Arc<Self>,
         stream: &mut (impl AsyncWrite + Unpin),
         connection: &mut Connection,
         mut incoming: Box<Incoming>,
+        quiet: bool,
     ) -> Result<Option<Box<Incoming>>, End> {
         let start = Clock::monotonic();
         let noted = Noted::begin(self, connection, &mut incoming);
-        let (wanted, again) = match &incoming.message {
-            Message::Msg(msg) => (!msg.more_to_come, fetches_all(msg).then(|| msg.clone())),
-            Message::Query(_) => (true, None),
+        let wanted = incoming.wants_answer();
+        let (again, greeting) = match &incoming.message {
+            Message::Msg(msg) => (
+                fetches_all(msg).then(|| msg.clone()),
+                awaiting::repeated(self, msg).filter(|_| quiet),
+            ),
+            Message::Query(_) => (None, None),
         };
         let answered = self.run(connection, incoming.message).await;
         let Answered {
@@ -249,6 +285,7 @@ impl Door {
         connection.count_anew_if_stopped(&self.service);
         let reply_id = self.reply_id();
         let again = again.filter(|_| more);
+        let again = again.or_else(|| greeting.filter(|_| code.is_none()));
         let bytes = match form {
             call::Form::Msg => wire::reply(
                 incoming.request_id,
@@ -261,16 +298,7 @@ impl Door {
                 wire::old_reply(incoming.request_id, reply_id, failed, document)
             }
         };
-        let went = u64::try_from(bytes.len()).unwrap_or(0);
-        let traffic = &self.service.documents_state().operations.traffic;
-        traffic.went.fetch_add(went, Ordering::Relaxed);
-        connection.counting.clear();
-        connection.counting.put(bytes.len());
-        let stalled = self.patience.stalled;
-        send(stream, &bytes, stalled, &connection.counting).await?;
-        connection.counting.clear();
-        // Or too late: all is sent, and nothing is held any more.
-        connection.count_anew_if_stopped(&self.service);
+        self.send(stream, connection, &bytes).await?;
         // The next answer answers this one.
         Ok(again.map(|msg| {
             Box::new(Incoming {
@@ -280,6 +308,26 @@ impl Door {
                 message: Message::Msg(msg),
             })
         }))
+    }
+
+    /// Sends a reply, which is counted until it is sent.
+    async fn send(
+        &self,
+        stream: &mut (impl AsyncWrite + Unpin),
+        connection: &mut Connection,
+        bytes: &[u8],
+    ) -> Result<(), End> {
+        let went = u64::try_from(bytes.len()).unwrap_or(0);
+        let traffic = &self.service.documents_state().operations.traffic;
+        traffic.went.fetch_add(went, Ordering::Relaxed);
+        connection.counting.clear();
+        connection.counting.put(bytes.len());
+        let stalled = self.patience.stalled;
+        send(stream, bytes, stalled, &connection.counting).await?;
+        connection.counting.clear();
+        // Or too late: all is sent, and nothing is held any more.
+        connection.count_anew_if_stopped(&self.service);
+        Ok(())
     }
 
     /// Runs the command of a message. A panic that nobody has caught before is answered too.

@@ -45,7 +45,7 @@ pub struct Door {
     pub(crate) users: Users,
     pub(crate) throttle: Throttle,
     pub(crate) started: Instant,
-    /// Says that this process leads the set of one.
+    /// Says that this process leads the set of one, and which process it is.
     pub(crate) election: [u8; 12],
     pub(crate) count: Box<dyn Fn(Counted) + Send + Sync>,
     pub(crate) connections: Connections,

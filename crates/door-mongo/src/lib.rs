@@ -2,6 +2,7 @@
 
 mod answer;
 mod auth;
+mod awaiting;
 mod call;
 #[cfg(test)]
 mod call_tests;

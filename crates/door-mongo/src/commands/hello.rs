@@ -6,6 +6,7 @@ use lapsedb_service::documents::{DOCUMENT_BYTES_MAX, Fault, WRITES_MAX};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
+use crate::awaiting;
 use crate::call::Call;
 use crate::codes;
 use crate::commands::sasl_start;
@@ -22,12 +23,14 @@ const SESSION_MINUTES: i32 = 30;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let body = std::mem::take(&mut call.body);
-    if let Some(client) = body.get("client") {
-        let name = client.get("application").get("name").as_str();
-        call.connection.app_name = name.map(str::to_owned);
+    if body.contains_key("client") {
+        call.connection.app_name = app_name(&body).map(str::to_owned);
         call.connection.line.call(call.connection.app_name.clone());
     }
+    // The wait itself is over.
+    awaiting::wait(call.door, &body)?;
     let mut reply = Object::with_capacity(32);
+    reply.push("topologyVersion", awaiting::version(call.door));
     let host = host(call);
     if body.get("helloOk").and_then(Value::as_bool) == Some(true) {
         reply.push("helloOk", true);
@@ -69,6 +72,12 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         reply.push("speculativeAuthenticate", Value::Object(first));
     }
     Ok(Answer::Plain(reply))
+}
+
+/// What a greeting says that the client's program is called.
+pub(crate) fn app_name(body: &Object) -> Option<&str> {
+    let client = body.get("client")?;
+    client.get("application").get("name").as_str()
 }
 
 /// The mechanisms a user may log in by, who is named by database and name.
