@@ -3,6 +3,7 @@
 import datetime
 import threading
 
+import bson
 import pymongo
 import pytest
 from pymongo.errors import OperationFailure
@@ -198,3 +199,53 @@ def test_a_find_takes_no_negative_number(db, name):
     with pytest.raises(OperationFailure) as caught:
         db.command("find", "c", **{name: -1})
     assert caught.value.code == 51024
+
+
+def idle(client, kind, **options):
+    return [one for one in client.admin.aggregate([{"$currentOp": options}]) if one["type"] == kind]
+
+
+def test_open_cursors_are_listed_while_they_wait(client, db):
+    db.c.insert_many([{"_id": at} for at in range(10)])
+    cursor = db.c.find({"_id": {"$gte": 0}}, batch_size=2)
+    next(cursor)
+    own = lambda: [one for one in idle(client, "idleCursor", idleCursors=True) if one["ns"] == f"{db.name}.c"]
+    (seen,) = own()
+    told = seen["cursor"]
+    assert told["cursorId"] == cursor.cursor_id and told["nBatchesReturned"] == 1 and told["nDocsReturned"] == 2
+    assert told["originatingCommand"]["find"] == "c" and told["originatingCommand"]["filter"] == {"_id": {"$gte": 0}}
+    assert (told["tailable"], told["awaitData"], told["noCursorTimeout"]) == (False, False, False)
+    assert "id" in seen["lsid"]
+    [next(cursor) for _ in range(2)]
+    assert own()[0]["cursor"]["nDocsReturned"] == 4 and own()[0]["cursor"]["nBatchesReturned"] == 2
+    assert not [one for one in idle(client, "idleCursor") if one["ns"] == f"{db.name}.c"], "only where they are asked for"
+    list(cursor)
+    assert own() == []
+
+
+def test_open_transactions_are_listed_while_they_wait(client, db):
+    db.c.insert_one({"_id": 0})
+    with client.start_session() as session:
+        number = session.session_id["id"]
+        own = lambda **options: [one for one in idle(client, "idleSession", **options) if one["lsid"]["id"] == number]
+        session.start_transaction()
+        assert own() == []
+        db.c.insert_one({"_id": 1}, session=session)
+        (seen,) = own()
+        assert seen["desc"] == "inactive transaction" and seen["active"] is False
+        assert seen["transaction"]["parameters"]["autocommit"] is False
+        assert seen["transaction"]["parameters"]["txnNumber"] >= 1
+        assert own(idleSessions=True)[0]["lsid"] == seen["lsid"]
+        assert own(idleSessions=False) == []
+        session.abort_transaction()
+        assert own() == []
+
+
+@pytest.mark.parametrize("limit", [0, 100])
+def test_a_batch_of_a_cursor_that_does_not_wait_has_no_time_limit_of_its_own(db, limit):
+    db.c.insert_many([{"_id": at} for at in range(10)])
+    cursor = db.command("find", "c", batchSize=2)["cursor"]["id"]
+    with pytest.raises(OperationFailure) as refused:
+        db.command("getMore", bson.Int64(cursor), collection="c", maxTimeMS=limit)
+    assert refused.value.code == 2 and "non-awaitData" in str(refused.value)
+    assert db.command("getMore", bson.Int64(cursor), collection="c", batchSize=2)["cursor"]["nextBatch"]

@@ -28,11 +28,16 @@ impl Answer {
     }
 
     /// The same with what is said of the write concern.
-    pub(crate) fn with_write_concern_error(self, mut concern: Object) -> Answer {
+    pub(crate) fn with_write_concern_error(self, concern: Object) -> Answer {
+        self.with_labeled_concern_error(concern, Vec::new())
+    }
+
+    /// The same with what is said of the write concern, and labels for the reply as a whole.
+    pub(crate) fn with_labeled_concern_error(self, concern: Object, labels: Vec<Value>) -> Answer {
         match self {
             Answer::Plain(mut document) => {
-                if let Some(labels) = concern.remove("errorLabels") {
-                    document.insert("errorLabels", labels);
+                if !labels.is_empty() {
+                    document.insert("errorLabels", Value::Array(labels));
                 }
                 document.insert("writeConcernError", Value::Object(concern));
                 Answer::Plain(document)
@@ -45,7 +50,7 @@ impl Answer {
                 cursor.push("ns", batch.namespace.to_string());
                 let mut document = Object::with_capacity(2);
                 document.push("cursor", Value::Object(cursor));
-                Answer::Plain(document).with_write_concern_error(concern)
+                Answer::Plain(document).with_labeled_concern_error(concern, labels)
             }
             cursor @ Answer::Cursor { .. } => cursor,
         }

@@ -13,6 +13,7 @@ use lapsedb_value::{Object, Value};
 use crate::answer::{self, Answer};
 use crate::auth::{self, Kind, Login};
 use crate::codes;
+use crate::commands::hello;
 use crate::connection::Connection;
 use crate::door::Door;
 use crate::error;
@@ -124,11 +125,10 @@ impl Call<'_> {
     fn bounded(&self, work: Work) -> Work {
         self.panic_point();
         let runs_out = self.door.fail_points.times_out();
-        let halted = self.connection.line.halted();
         let work = work.within(self.generic.max_time);
         let work = work.while_connected(self.connection.gone.clone());
         let work = work.received_within(Arc::clone(self.connection.counting.budget()));
-        work.running_out(runs_out).until(halted)
+        work.running_out(runs_out).on_line(&self.connection.line)
     }
 }
 
@@ -300,7 +300,7 @@ async fn execute(
     let failure = match command.name {
         "configureFailPoint" => None,
         _ => points
-            .hit(&request.name, connection.app_name.as_deref())
+            .hit(&request.name, app_name(connection, &request))
             .or_else(|| points.writes.before(writes?)),
     };
     let failing = match &failure {
@@ -319,11 +319,12 @@ async fn execute(
     if let (Some(count), Ok(Answer::Plain(reply))) = (writes, &answer) {
         connection.closing |= points.writes.after(count.saturating_sub(repeated(reply)));
     }
-    let concern = failure.and_then(|failure| failure.write_concern);
-    let answer = answer.map(|answer| match concern {
-        Some(concern) => answer.with_write_concern_error(labels::of_concern(concern, role)),
+    let answer = match failure.and_then(|failure| failure.of_concern(role)) {
+        Some((concern, labels)) => {
+            answer.map(|answer| answer.with_labeled_concern_error(concern, labels))
+        }
         None => answer,
-    });
+    };
     match answer {
         Ok(answer) => Answered {
             command: command.name,
@@ -342,6 +343,12 @@ async fn execute(
             failed(door, command.name, &fault, form)
         }
     }
+}
+
+/// What the client's program calls itself: what a greeting says of it counts from that greeting on.
+fn app_name<'a>(connection: &'a Connection, request: &'a Request) -> Option<&'a str> {
+    let greets = (request.command.name == "hello").then(|| hello::app_name(&request.body));
+    greets.flatten().or(connection.app_name.as_deref())
 }
 
 /// Whether a getMore is of a stream of changes.

@@ -219,3 +219,160 @@ async fn nobody_ends_the_sessions_of_another() {
     let listed = listed.get("cursor").unwrap().get("firstBatch");
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
 }
+
+#[tokio::test]
+async fn a_fail_point_for_a_program_sees_its_first_greeting() {
+    let bench = Bench::open_to_all().await;
+    let mut master = bench.master();
+    let point = r#"{"configureFailPoint":"failCommand","mode":{"times":1},"data":{"failCommands":["hello"],"appName":"mine","errorCode":91}}"#;
+    bench.succeed(&mut master, "admin", point).await;
+    let greet =
+        |name: &str| format!(r#"{{"hello":1,"client":{{"application":{{"name":"{name}"}}}}}}"#);
+    let mut other = bench.connection(None);
+    bench.succeed(&mut other, "admin", &greet("other")).await;
+    let mut first = bench.connection(None);
+    let reply = bench.ask(&mut first, "admin", &greet("mine")).await;
+    assert_eq!(code(&reply), 91, "{reply:?}");
+    bench.succeed(&mut first, "admin", &greet("mine")).await;
+}
+
+#[tokio::test]
+async fn what_a_fail_point_says_of_a_write_concern_is_repeated_as_it_is() {
+    let bench = Bench::open_to_all().await;
+    let mut master = bench.master();
+    let given = r#"{"code":91,"errorLabels":["Inner"]}"#;
+    // What is beside it in the fail point, whether the write is one that drivers repeat, and the labels of the reply.
+    for (beside, numbered, labels) in [
+        ("", false, None),
+        ("", true, Some(r#"["RetryableWriteError"]"#)),
+        (r#","errorLabels":["Outer"]"#, false, Some(r#"["Outer"]"#)),
+        (r#","errorLabels":["Outer"]"#, true, Some(r#"["Outer"]"#)),
+        (r#","errorLabels":[]"#, true, None),
+    ] {
+        let point = format!(
+            r#"{{"configureFailPoint":"failCommand","mode":{{"times":1}},"data":{{"failCommands":["insert"],"writeConcernError":{given}{beside}}}}}"#
+        );
+        bench.succeed(&mut master, "admin", &point).await;
+        let mut insert = document(r#"{"insert":"c","documents":[{"a":1}]}"#);
+        if numbered {
+            insert.push("lsid", session(7));
+            insert.push("txnNumber", Value::Int64(1));
+        }
+        insert.push("$db", "a");
+        let reply = bench.ask_raw(&mut master, insert).await;
+        let said = reply.get("writeConcernError").unwrap();
+        let expected = Value::Object(document(given));
+        assert_eq!(format!("{said:?}"), format!("{expected:?}"));
+        let shown = reply.get("errorLabels").map(|labels| format!("{labels}"));
+        assert_eq!(shown.as_deref(), labels, "{point}");
+    }
+}
+
+/// A greeting that waits as long as it says for a change of the state that the server has named, as a whole message.
+fn awaiting(greeted: &Object, milliseconds: u32, flags: u32) -> Vec<u8> {
+    let mut body = document(r#"{"hello":1}"#);
+    let version = greeted.get("topologyVersion").unwrap().clone();
+    body.push("topologyVersion", version);
+    body.push("maxAwaitTimeMS", Value::Int64(milliseconds.into()));
+    body.push("$db", "admin");
+    let mut bytes = Vec::new();
+    lapsedb_value::bson::write_document(&body, &mut bytes);
+    let length = u32::try_from(BEFORE_DOCUMENT + bytes.len()).unwrap();
+    let mut frame = Vec::new();
+    for word in [length, 1, 0, 2013, flags] {
+        frame.extend_from_slice(&word.to_le_bytes());
+    }
+    frame.push(0);
+    frame.extend_from_slice(&bytes);
+    frame
+}
+
+/// The flags of the next reply, and its document.
+async fn next_reply(stream: &mut DuplexStream) -> (u32, Object) {
+    let length = stream.read_u32_le().await.unwrap() as usize;
+    let mut reply = vec![0; length - 4];
+    stream.read_exact(&mut reply).await.unwrap();
+    let flags = u32::from_le_bytes(*reply[12..].first_chunk().unwrap());
+    let document = lapsedb_value::bson::read_document(&reply[BEFORE_DOCUMENT - 4..]);
+    (flags, document.unwrap())
+}
+
+const MORE_TO_COME: u32 = 1 << 1;
+const EXHAUST_ALLOWED: u32 = 1 << 16;
+const AN_HOUR_MS: u32 = 3_600_000;
+
+/// Serves a connection while somebody talks, who may stop the server.
+async fn talk<T: Future<Output = ()>>(
+    talk: impl FnOnce(DuplexStream, tokio::sync::oneshot::Sender<()>) -> T,
+) {
+    let bench = Bench::open_to_all().await;
+    let (client, server) = tokio::io::duplex(64 * 1024);
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let peer = Peer {
+        client: ([127, 0, 0, 1], 1).into(),
+        server: ([127, 0, 0, 1], 2).into(),
+        tls: false,
+    };
+    let stopped = async {
+        if stopped.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let served = bench.door.serve(server, peer, stopped);
+    tokio::join!(talk(client, stop), served);
+}
+
+#[tokio::test]
+async fn a_greeting_that_waits_ends_with_the_server() {
+    talk(async |mut client, stop| {
+        let greeted = over(&mut client, r#"{"hello":1}"#).await;
+        let greeting = awaiting(&greeted, AN_HOUR_MS, 0);
+        client.write_all(&greeting).await.unwrap();
+        tokio::task::yield_now().await;
+        stop.send(()).unwrap();
+        assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_greeting_that_waits_ends_with_its_client() {
+    talk(async |mut client, _stop| {
+        let greeted = over(&mut client, r#"{"hello":1}"#).await;
+        let greeting = awaiting(&greeted, AN_HOUR_MS, EXHAUST_ALLOWED);
+        client.write_all(&greeting).await.unwrap();
+        tokio::task::yield_now().await;
+        drop(client);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn greetings_are_streamed_until_the_client_says_something() {
+    talk(async |mut client, _stop| {
+        let greeted = over(&mut client, r#"{"hello":1}"#).await;
+        let greeting = awaiting(&greeted, 1, EXHAUST_ALLOWED);
+        client.write_all(&greeting).await.unwrap();
+        for _ in 0..3 {
+            let (flags, reply) = next_reply(&mut client).await;
+            assert_eq!(flags, MORE_TO_COME);
+            let (before, now) = (greeted.get("topologyVersion"), reply.get("topologyVersion"));
+            assert_eq!(format!("{before:?}"), format!("{now:?}"));
+        }
+        // What it says is answered behind the last greeting.
+        let ping = awaiting(&greeted, 0, 0);
+        client.write_all(&ping).await.unwrap();
+        while next_reply(&mut client).await.0 == MORE_TO_COME {}
+        let (flags, _) = next_reply(&mut client).await;
+        assert_eq!(flags, 0);
+        // Who waits for another state than this one is answered at once.
+        let mut elsewhere = greeted.clone();
+        let mut version = document(r#"{"counter":1L}"#);
+        version.push("processId", Value::ObjectId([7; 12]));
+        elsewhere.insert("topologyVersion", version);
+        let greeting = awaiting(&elsewhere, AN_HOUR_MS, 0);
+        client.write_all(&greeting).await.unwrap();
+        assert_eq!(next_reply(&mut client).await.0, 0);
+    })
+    .await;
+}

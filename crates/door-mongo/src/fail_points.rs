@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use crate::codes;
 use crate::fields::whole;
+use crate::labels::{self, Role};
 use crate::transactional_writes::TransactionalWrites;
 
 /// The longest a command is held up, in milliseconds.
@@ -51,6 +52,16 @@ pub(crate) struct Failure {
     pub(crate) panic: bool,
     /// It is executed, and says this of its write concern.
     pub(crate) write_concern: Option<Object>,
+}
+
+impl Failure {
+    /// What is said of the write concern, as it was given, and the labels of the reply: those given, or the ones it would have.
+    pub(crate) fn of_concern(self, role: Role) -> Option<(Object, Vec<Value>)> {
+        let concern = self.write_concern?;
+        let labels = self.labels;
+        let labels = labels.unwrap_or_else(|| labels::of_concern(&concern, role));
+        Some((concern, labels))
+    }
 }
 
 impl FailPoints {

@@ -29,6 +29,8 @@ const WITHOUT_EFFECT: [&str; 9] = [
 pub(crate) struct Generic {
     /// How long it may take.
     pub(crate) max_time: Option<Duration>,
+    /// Whether it says how long it may take, be it for ever.
+    pub(crate) is_timed: bool,
     /// Its session.
     pub(crate) session: Asked,
     /// Its write concern, as given.
@@ -68,6 +70,7 @@ impl Generic {
             .collect();
         let body = &mut own;
         let mut generic = Generic {
+            is_timed: body.contains_key("maxTimeMS"),
             max_time: max_time(body.remove("maxTimeMS"))?,
             session: lsid::take(body, owner)?,
             read_concern: ReadConcern::take(body)?,

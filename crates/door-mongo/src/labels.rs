@@ -92,18 +92,13 @@ pub(crate) fn of_fault(fault: Fault, role: Role) -> Fault {
     }
 }
 
-/// What is said of a write concern, with its label.
-pub(crate) fn of_concern(mut concern: Object, role: Role) -> Object {
+/// The labels of a reply that says this of its write concern.
+pub(crate) fn of_concern(concern: &Object, role: Role) -> Vec<Value> {
     let code = concern.get("code").and_then(Value::as_i64);
     let code = code.and_then(|code| i32::try_from(code).ok());
-    if let (Some(code), false) = (code, concern.contains_key("errorLabels"))
-        && RETRYABLE.contains(&code)
-        && role.is_sent_again()
-        && let Some(label) = role.label(code)
-    {
-        concern.push("errorLabels", Value::Array(vec![Value::from(label)]));
-    }
-    concern
+    let code = code.filter(|code| RETRYABLE.contains(code) && role.is_sent_again());
+    let label = code.and_then(|code| role.label(code));
+    label.map(Value::from).into_iter().collect()
 }
 
 #[cfg(test)]

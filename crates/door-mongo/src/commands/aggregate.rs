@@ -28,6 +28,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.end()?;
     check(call, &aggregate)?;
     if explains {
+        refuse_concern(call.generic.write_concern.is_some())?;
         let explained =
             documents::explain_pipeline(&mut call.work(), &namespace, &aggregate, false).await?;
         return Ok(Answer::Plain(explain::reply(call, explained, command)));
@@ -39,6 +40,17 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         field: "firstBatch",
         batch,
     })
+}
+
+/// Refuses a write concern for a pipeline that is explained: it writes nothing.
+pub(crate) fn refuse_concern(is_given: bool) -> Result<(), Fault> {
+    match is_given {
+        false => Ok(()),
+        true => Err(Fault::new(
+            codes::FAILED_TO_PARSE,
+            "Aggregation explain does not support the 'writeConcern' option",
+        )),
+    }
 }
 
 /// Stages that are not part of the stable API.

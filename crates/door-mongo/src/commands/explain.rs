@@ -39,6 +39,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     };
     let execute = verbosity != "queryPlanner";
     let explained = if name == "aggregate" {
+        aggregate::refuse_concern(command.contains_key("writeConcern"))?;
         let mut fields = Fields::new(&name, command);
         fields.raw("aggregate");
         let aggregate = aggregate::read(&mut fields, true)?;

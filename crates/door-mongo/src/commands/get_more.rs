@@ -27,7 +27,11 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.ignore(&["term", "lastKnownCommittedOpTime"]);
     fields.end()?;
     let namespace = Namespace::pseudo(&call.database, &collection);
-    let more = GetMore { cursor, batch_size };
+    let more = GetMore {
+        cursor,
+        batch_size,
+        is_timed: call.generic.is_timed,
+    };
     let mut work = call.begin().await?;
     let batch = cursors::get_more(&mut work, &namespace, &more).await;
     let batch = work.end(batch).await?;

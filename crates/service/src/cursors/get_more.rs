@@ -26,6 +26,8 @@ pub struct GetMore {
     pub cursor: i64,
     /// How many documents at most.
     pub batch_size: Option<usize>,
+    /// Whether the client says how long it may take, which is for cursors that wait.
+    pub is_timed: bool,
 }
 
 /// Closes a cursor whose batch panics: what was read for it is lost, so it must not go on as if nothing was missing.
@@ -101,6 +103,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     }
     pause(&cursor.budget);
     let (documents, held) = room.into_documents();
+    cursor.usage.handed_out(work, documents.len());
     Ok(Batch {
         cursor: if ended { 0 } else { more.cursor },
         namespace: namespace.clone(),
@@ -142,6 +145,7 @@ async fn changes(work: &Work, cursor: &mut Cursor, more: &GetMore) -> Result<Bat
     }
     let (documents, held) = room.into_documents();
     pause(&cursor.budget);
+    cursor.usage.handed_out(work, documents.len());
     Ok(Batch {
         cursor: if next? { 0 } else { more.cursor },
         namespace: cursor.namespace.clone(),
@@ -184,7 +188,7 @@ fn check(work: &Work, cursor: &Cursor, namespace: &Namespace, more: &GetMore) ->
             ),
         ));
     }
-    if work.limit().is_some() && !cursor.feed.waits() && !work.in_transaction() {
+    if more.is_timed && !cursor.feed.waits() && !work.in_transaction() {
         return Err(Fault::new(
             code::BAD_VALUE,
             "cannot set maxTimeMS on getMore command for a non-awaitData cursor",

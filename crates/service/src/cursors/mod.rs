@@ -6,6 +6,7 @@ mod batch;
 mod get_more;
 mod handed_out;
 mod held;
+mod idle;
 mod kill;
 mod piped;
 mod query;
@@ -31,6 +32,7 @@ pub(crate) use batch::Room;
 pub use get_more::{GetMore, get_more};
 pub(crate) use handed_out::HandedOut;
 pub(crate) use held::{Held, HeldDocument, Origin};
+use idle::Usage;
 pub use kill::{Killed, kill};
 pub(crate) use piped::Piped;
 pub use query::Tail;
@@ -134,6 +136,8 @@ pub(crate) struct Cursor {
     pub(crate) time_left: Option<Duration>,
     /// What evaluating it may use; each batch says until when.
     pub(crate) budget: Arc<Budget>,
+    /// What is shown of it while it waits for its client.
+    usage: Usage,
 }
 
 struct Slot {
@@ -302,6 +306,7 @@ pub(crate) async fn open(
     if let Some(stop) = work.memory().stopped() {
         return Err(stop.into());
     }
+    let (documents, held) = room.into_documents();
     let cursor = if ended || options.single_batch {
         0
     } else {
@@ -316,11 +321,11 @@ pub(crate) async fn open(
             kept: work.kept().cloned(),
             time_left,
             budget: Arc::clone(work.budget()),
+            usage: Usage::new(work, documents.len()),
         };
         pause(&cursor.budget);
         work.ctx.service().documents_state().cursors.keep(cursor)?
     };
-    let (documents, held) = room.into_documents();
     Ok(Batch {
         cursor,
         namespace: namespace.clone(),
@@ -351,7 +356,9 @@ pub fn list(
     let mut held = Held::new(documents.into_iter().map(one), None, work.memory());
     let mut room = Room::new(size, work.memory());
     let mut cursor = 0;
-    if room.is_none() || !held.first(&mut room) {
+    let is_left = room.is_none() || !held.first(&mut room);
+    let (documents, counted) = room.into_documents();
+    if is_left {
         let left = Cursor {
             owner: work.ctx.login.clone(),
             namespace: namespace.clone(),
@@ -361,17 +368,17 @@ pub fn list(
             kept: None,
             time_left: None,
             budget: Arc::clone(work.budget()),
+            usage: Usage::new(work, documents.len()),
         };
         cursor = work.ctx.service().documents_state().cursors.keep(left)?;
     }
-    let (documents, held) = room.into_documents();
     Ok(Batch {
         cursor,
         namespace: namespace.clone(),
         documents,
         resume_token: None,
         read_at: None,
-        held: Some(held),
+        held: Some(counted),
     })
 }
 

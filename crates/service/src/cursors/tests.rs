@@ -12,6 +12,7 @@ fn cursor(no_timeout: bool) -> Cursor {
         kept: None,
         time_left: None,
         budget: Arc::default(),
+        usage: Usage::default(),
     }
 }
 

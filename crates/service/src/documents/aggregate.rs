@@ -358,17 +358,29 @@ pub(crate) async fn leading(
     Ok(plan)
 }
 
+/// What this server is called where what is running is listed.
+const HOST: &str = "lapsedb";
+
 /// What is under way.
 fn current_operations(work: &Work, options: &Object) -> Result<Vec<Object>> {
-    let CurrentOp { all_users, idle } = CurrentOp::read(options)?;
+    let asked = CurrentOp::read(options)?;
     let service = work.ctx.service();
-    let owner = work.ctx.login.as_deref().filter(|_| !all_users);
-    let now = format_iso(service.clock().now());
-    let wanted = Wanted { owner, idle };
-    Ok(service
-        .documents_state()
-        .operations
-        .list("lapsedb", &now, wanted))
+    let state = service.documents_state();
+    let owner = work.ctx.login.as_deref().filter(|_| !asked.all_users);
+    let now = service.clock().now();
+    let wanted = Wanted {
+        owner,
+        idle: asked.idle,
+    };
+    let mut listed = state.operations.list(HOST, &format_iso(now), wanted);
+    if asked.idle_cursors {
+        listed.extend(state.cursors.idle(HOST, owner));
+    }
+    if asked.idle_sessions {
+        let user = work.ctx.session_owner().filter(|_| !asked.all_users);
+        listed.extend(state.sessions.idle(HOST, now, user));
+    }
+    Ok(listed)
 }
 
 /// All that a pipeline makes, and what counts it.

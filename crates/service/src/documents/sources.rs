@@ -7,12 +7,27 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::sessions::{SessionId, Which};
 
 /// What `$currentOp` is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CurrentOp {
     /// The operations of everybody, not only of who asks.
     pub(crate) all_users: bool,
     /// Also connections that wait for their client.
     pub(crate) idle: bool,
+    /// Also cursors that wait for their client.
+    pub(crate) idle_cursors: bool,
+    /// Also transactions that wait for their client.
+    pub(crate) idle_sessions: bool,
+}
+
+impl Default for CurrentOp {
+    fn default() -> CurrentOp {
+        CurrentOp {
+            all_users: false,
+            idle: false,
+            idle_cursors: false,
+            idle_sessions: true,
+        }
+    }
 }
 
 impl CurrentOp {
@@ -34,9 +49,10 @@ impl CurrentOp {
             match name.as_str() {
                 "allUsers" => read.all_users = truth,
                 "idleConnections" => read.idle = truth,
-                // Cursors and sessions without a command are listed elsewhere; nothing is cut short, and there are no shards.
-                "idleCursors" | "idleSessions" | "localOps" | "truncateOps" | "targetAllNodes"
-                | "backtrace" => {}
+                "idleCursors" => read.idle_cursors = truth,
+                "idleSessions" => read.idle_sessions = truth,
+                // Nothing is cut short, and there are no shards.
+                "localOps" | "truncateOps" | "targetAllNodes" | "backtrace" => {}
                 _ => {
                     return Err(Fault::new(
                         code::FAILED_TO_PARSE,

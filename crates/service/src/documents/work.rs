@@ -17,6 +17,7 @@ use crate::documents::make::{make, make_in};
 use crate::documents::namespace::Namespace;
 use crate::documents::writing::Wrote;
 use crate::error::Kind;
+use crate::operations::Line;
 use crate::sessions::{Kept, Retry, Session, SessionId, Transaction};
 use crate::turns::{give_way, pass_on};
 
@@ -48,6 +49,8 @@ pub struct Work {
     kept: Option<Kept>,
     session: Option<SessionId>,
     halt: Option<Arc<AtomicBool>>,
+    /// Where the command is shown to who asks what is running.
+    line: Option<Arc<Line>>,
     gone: Option<Gone>,
     budget: Arc<Budget>,
     /// What counts the message that the command came with.
@@ -75,6 +78,7 @@ impl Work {
             kept: None,
             session: None,
             halt: None,
+            line: None,
             gone: None,
         }
     }
@@ -208,11 +212,18 @@ impl Work {
         self
     }
 
-    /// The same, to be ended by who sets a sign.
+    /// The same for a command that is listed, and may be ended, on a line.
     #[must_use]
-    pub fn until(mut self, halt: Arc<AtomicBool>) -> Work {
-        self.halt = Some(halt);
+    pub fn on_line(mut self, line: &Arc<Line>) -> Work {
+        self.halt = Some(line.halted());
+        self.line = Some(Arc::clone(line));
         self
+    }
+
+    /// The command as it is shown to who asks what is running; empty, if it is not listed.
+    pub(crate) fn shown_command(&self) -> Box<[u8]> {
+        let line = self.line.as_ref();
+        line.map_or_else(Box::default, |line| line.command())
     }
 
     /// The same without an end: the time it was given is for waiting.

@@ -164,6 +164,11 @@ impl Line {
         self.state.lock().app_name = app_name;
     }
 
+    /// The command that is running, as far as it is shown.
+    pub(crate) fn command(&self) -> Box<[u8]> {
+        self.state.lock().command.clone()
+    }
+
     /// Says when the command under way is to end.
     #[must_use]
     pub fn halted(&self) -> Arc<AtomicBool> {
@@ -174,14 +179,7 @@ impl Line {
         // What was kept was read before, so that it can be read.
         let mut command = bson::read_document(&state.command).unwrap_or_default();
         let mut object = Object::with_capacity(20);
-        object.push(
-            "type",
-            if state.operation.is_some() {
-                "op"
-            } else {
-                "idleSession"
-            },
-        );
+        object.push("type", "op");
         object.push("host", host);
         object.push("desc", format!("conn{}", self.number));
         object.push("connectionId", self.number);

@@ -64,16 +64,9 @@ pub fn list_sessions(ctx: &Ctx, which: &Which) -> Vec<Object> {
         .collect();
     drop(all);
     found.sort();
-    let binary = |subtype, bytes: &[u8]| Value::Binary {
-        subtype,
-        bytes: bytes.to_vec(),
-    };
     let shown = |(id, used): (SessionId, lapsedb_record::Millis)| {
-        let mut own = Object::with_capacity(2);
-        own.push("id", binary(4, &id.id));
-        own.push("uid", binary(0, &id.user));
         let mut session = Object::with_capacity(2);
-        session.push("_id", Value::Object(own));
+        session.push("_id", Value::Object(id.shown()));
         let used = i64::try_from(used.0).unwrap_or(i64::MAX);
         session.push("lastUse", Value::Date(used));
         session

@@ -6,6 +6,7 @@
 mod abort;
 mod begin;
 mod commit;
+mod idle;
 mod kill;
 mod overlay;
 mod retry;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lapsedb_record::Millis;
+use lapsedb_value::{Object, Value};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
@@ -62,6 +64,18 @@ impl SessionId {
     #[must_use]
     pub fn nobody() -> [u8; 32] {
         Sha256::digest(b"").into()
+    }
+
+    /// As clients see it.
+    pub(crate) fn shown(&self) -> Object {
+        let binary = |subtype, bytes: &[u8]| Value::Binary {
+            subtype,
+            bytes: bytes.to_vec(),
+        };
+        let mut shown = Object::with_capacity(2);
+        shown.push("id", binary(4, &self.id));
+        shown.push("uid", binary(0, &self.user));
+        shown
     }
 
     /// Both as one key.
