@@ -3,6 +3,7 @@
 import pytest
 from azure.core import MatchConditions
 from azure.cosmos import PartitionKey
+from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from conftest import make, refused
 
@@ -109,3 +110,38 @@ def test_stronger_consistency_is_400(connector, server, db, container, made):
     with refused(400):
         client = connector.connect(server.url(), consistency_level="Strong")
         client.get_database_client(db.id).get_container_client(container.id).read_item("1", "a")
+
+
+def test_failures_tell_the_position(container, made):
+    before = lsn(made)
+    for failed in (
+        lambda: container.read_item("nope", "a"),
+        lambda: container.create_item({"id": "1", "pk": "a"}),
+        lambda: container.replace_item("1", {"id": "1", "pk": "a"}, **if_same('"other"')),
+    ):
+        with pytest.raises(CosmosHttpResponseError) as caught:
+            failed()
+        assert caught.value.status_code in (404, 409, 412)
+        headers = caught.value.response.headers
+        assert int(headers["x-ms-session-token"].split("#")[1]) >= before
+        assert int(headers["lsn"]) >= before
+
+
+def test_tokens_of_no_session_are_refused(container, made):
+    with refused(404, 1002, saying="The read session is not available for the input session token."):
+        container.read_item("1", "a", session_token="0:-1#2147483647")
+    with refused(400, saying="The session token provided 'invalidtoken' is invalid."):
+        container.read_item("1", "a", session_token="invalidtoken")
+
+
+def test_a_container_made_anew_serves_old_clients(connector, server, db, container):
+    """A client that followed the old container reads the new one, and its own writes to it."""
+    other = connector.connect(server.url()).get_database_client(db.id).get_container_client(container.id)
+    other.upsert_item({"id": "1", "pk": "a", "n": 1})
+    assert other.read_item("1", "a")["n"] == 1
+    db.delete_container(container.id)
+    db.create_container(container.id, PartitionKey(path="/pk"))
+    with refused(404):
+        other.read_item("1", "a")
+    other.upsert_item({"id": "1", "pk": "a", "n": 2})
+    assert other.read_item("1", "a")["n"] == 2

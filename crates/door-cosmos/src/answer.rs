@@ -87,8 +87,20 @@ impl Answer {
         self
     }
 
+    /// Sets a header to a value that is made already.
+    pub fn set_value(&mut self, name: HeaderName, value: HeaderValue) -> &mut Answer {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Takes a header away.
+    pub fn unset(&mut self, name: &HeaderName) -> &mut Answer {
+        self.headers.remove(name);
+        self
+    }
+
     /// Sets a header to bytes that become its value without a copy.
-    fn set_bytes(&mut self, name: HeaderName, value: Vec<u8>) -> &mut Answer {
+    pub fn set_bytes(&mut self, name: HeaderName, value: Vec<u8>) -> &mut Answer {
         if let Ok(value) = HeaderValue::from_maybe_shared(Bytes::from(value)) {
             self.headers.insert(name, value);
         }
@@ -114,6 +126,11 @@ impl Answer {
             self.set(headers::ALT_CONTENT_PATH, &percent_encode(owner));
         }
         self.set(headers::CONTENT_PATH, owner_rid);
+        self.log_position(lsn)
+    }
+
+    /// Sets how far the log has come: the session token and its numbers.
+    pub fn log_position(&mut self, lsn: u64) -> &mut Answer {
         let number = HeaderValue::from(lsn);
         for name in [
             headers::LSN,

@@ -133,22 +133,6 @@ impl Call<'_> {
         }))
     }
 
-    /// Refuses a consistency level that is unknown, or stronger than the account's.
-    ///
-    /// # Errors
-    /// When it is.
-    pub fn check_consistency(&self) -> Result<()> {
-        match self.text(&headers::CONSISTENCY_LEVEL)? {
-            None | Some("" | "Session" | "ConsistentPrefix" | "Eventual") => Ok(()),
-            Some(level @ ("Strong" | "BoundedStaleness")) => Err(Error::bad_request(format!(
-                "ConsistencyLevel {level} specified in the request is stronger than the account's, which is Session."
-            ))),
-            Some(level) => Err(Error::bad_request(format!(
-                "The consistency level '{level}' is unknown; Session, ConsistentPrefix and Eventual are allowed."
-            ))),
-        }
-    }
-
     /// Page size: none if the server may choose.
     ///
     /// # Errors

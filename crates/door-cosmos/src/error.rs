@@ -17,7 +17,7 @@ pub fn status(kind: &Kind) -> StatusCode {
         | Kind::BadQuery { .. } => StatusCode::BAD_REQUEST,
         Kind::Unauthorized => StatusCode::UNAUTHORIZED,
         Kind::Forbidden => StatusCode::FORBIDDEN,
-        Kind::NotFound | Kind::OwnerNotFound => StatusCode::NOT_FOUND,
+        Kind::NotFound | Kind::OwnerNotFound | Kind::SessionNotAvailable => StatusCode::NOT_FOUND,
         Kind::Conflict => StatusCode::CONFLICT,
         Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
         Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -42,6 +42,7 @@ pub fn sub_status(kind: &Kind) -> u64 {
         Kind::PartitionKeyMismatch => 1001,
         Kind::CollectionChanged => 1024,
         Kind::OwnerNotFound => 1003,
+        Kind::SessionNotAvailable => 1002,
         Kind::Throttled { .. } => 3200,
         Kind::RangeGone => 1002,
         Kind::BadRequest
@@ -75,7 +76,7 @@ fn code(kind: &Kind) -> &'static str {
         | Kind::NotImplemented => "BadRequest",
         Kind::Unauthorized => "Unauthorized",
         Kind::Forbidden => "Forbidden",
-        Kind::NotFound | Kind::OwnerNotFound => "NotFound",
+        Kind::NotFound | Kind::OwnerNotFound | Kind::SessionNotAvailable => "NotFound",
         Kind::Conflict => "Conflict",
         Kind::PreconditionFailed => "PreconditionFailed",
         Kind::TooLarge => "RequestEntityTooLarge",
@@ -105,6 +106,9 @@ pub fn answer(error: &Error, path: &str, activity: &str) -> Answer {
     let body = Value::Object(body);
     let mut answer = Answer::value(status(&error.kind), error.cost(), &body);
     answer.set_number(headers::SUB_STATUS, sub_status(&error.kind));
+    if let Some(lsn) = error.lsn {
+        answer.log_position(lsn);
+    }
     if let Kind::Throttled { retry_after_ms } = error.kind {
         answer.set_number(headers::RETRY_AFTER_MS, retry_after_ms);
     }

@@ -5,6 +5,7 @@ pub mod auth;
 mod batch;
 mod body;
 mod call;
+mod checked;
 mod envelope;
 mod error;
 mod headers;
@@ -12,6 +13,7 @@ mod http_date;
 mod hybrid_row;
 mod query_metrics;
 mod routes;
+mod session;
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -217,18 +219,15 @@ impl Door {
                 "The address is longer than {PATH_BYTES_MAX} bytes."
             )));
         }
+        refuse_direct_mode(parts)?;
         let address = address(&parts.uri);
         let who = self.who(parts, &address).await?;
         authenticated.store(true, Ordering::Relaxed);
-        if headers::text(&parts.headers, &headers::VERSION)?.is_none() {
-            return Err(Error::bad_request(
-                "The required header x-ms-version is missing.",
-            ));
-        }
+        checked::check(&parts.headers)?;
         let counted = body.size_hint().exact();
         let counted = counted.is_none_or(|bytes| bytes >= COUNTED_BYTES_MIN as u64);
         let counting = counted.then(|| Counting::new(&self.service));
-        let call = Call {
+        let mut call = Call {
             method: &parts.method,
             segments: segments(&address)?,
             headers: &parts.headers,
@@ -244,8 +243,14 @@ impl Door {
                         .map(|counting| Arc::clone(counting.budget())),
                 ),
         };
-        call.check_consistency()?;
-        routes::run(&call).await
+        let seen = session::seen(&call)?;
+        call.ctx.has_seen(seen);
+        match routes::run(&call).await {
+            Err(error) if session::told_on(&error.kind, &call.segments) => {
+                Err(error.at(call.ctx.view().await?.lsn()))
+            }
+            result => result,
+        }
     }
 
     /// Who asks.
@@ -273,6 +278,18 @@ impl Door {
             Err(denied) if denied.status() == 403 => Err(Error::forbidden(denied.message())),
             Err(denied) => Err(Error::new(Kind::Unauthorized, denied.message())),
         }
+    }
+}
+
+/// Clients that begin in direct mode ask where the replicas are, before anything else and signed in a way of their own.
+/// What they hear must tell their users what to change.
+fn refuse_direct_mode(parts: &Parts) -> Result<()> {
+    let mut segments = parts.uri.path().split('/').filter(|part| !part.is_empty());
+    match segments.next() {
+        Some("addresses") => Err(Error::bad_request(
+            "Direct mode is not served; set ConnectionMode = ConnectionMode.Gateway",
+        )),
+        Some(_) | None => Ok(()),
     }
 }
 

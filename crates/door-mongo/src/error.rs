@@ -14,6 +14,7 @@ fn code_of(kind: &Kind) -> i32 {
         | Kind::BadQuery { .. } => 2,
         Kind::Unauthorized | Kind::Forbidden => 13,
         Kind::NotFound | Kind::OwnerNotFound => 26,
+        Kind::SessionNotAvailable => 246,
         Kind::Conflict => 11_000,
         Kind::PreconditionFailed | Kind::FailedDependency => 20,
         Kind::TooLarge => 10_334,

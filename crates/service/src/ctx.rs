@@ -28,6 +28,8 @@ pub struct Ctx {
     pub(crate) gone: Option<Gone>,
     /// What counts its body, if that is counted.
     pub(crate) received: Option<Arc<Budget>>,
+    /// The newest commit that the client has seen: a collection is not shown as it was before it.
+    seen: u64,
     service: Arc<Service>,
 }
 
@@ -52,6 +54,7 @@ impl Ctx {
             read_only_key: false,
             gone: None,
             received: None,
+            seen: 0,
             service,
         }
     }
@@ -75,6 +78,11 @@ impl Ctx {
     pub fn received_within(mut self, received: Option<Arc<Budget>>) -> Ctx {
         self.received = received;
         self
+    }
+
+    /// Says that the client has seen a commit: the request is refused where the log has not come so far.
+    pub const fn has_seen(&mut self, lsn: u64) {
+        self.seen = lsn;
     }
 
     /// The same request, bound by what its login may do.
@@ -120,12 +128,15 @@ impl Ctx {
     /// The collection an address names, in a fresh view.
     ///
     /// # Errors
-    /// When the database or the collection is not there.
+    /// When the database or the collection is not there, or the client has seen more of the log than there is.
     pub async fn scope(&self, database: &str, collection: &str) -> Result<Scope> {
         let view = self.view().await?;
         let database = find_database(&view, database).ok_or_else(Error::owner_not_found)?;
         let collection =
             find_collection(&view, &database, collection).ok_or_else(Error::owner_not_found)?;
+        if view.lsn() < self.seen {
+            return Err(Error::session_not_available());
+        }
         Ok(Scope {
             view,
             database,

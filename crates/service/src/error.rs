@@ -31,6 +31,8 @@ pub enum Kind {
     NotFound,
     /// What the addressed thing would belong to is not there.
     OwnerNotFound,
+    /// The client has seen more of the log than there is here.
+    SessionNotAvailable,
     /// It is there already, or a unique key is taken.
     Conflict,
     /// A condition of the request does not hold.
@@ -75,6 +77,8 @@ pub struct Error {
     pub message: String,
     /// The request units it cost all the same, if the verb says; see [`Error::cost`].
     pub charge: Option<f64>,
+    /// How far the log had come, where clients follow their sessions by it.
+    pub lsn: Option<u64>,
 }
 
 /// A verb's result.
@@ -94,6 +98,7 @@ impl Error {
             kind,
             message: message.into(),
             charge: None,
+            lsn: None,
         }
     }
 
@@ -116,6 +121,15 @@ impl Error {
     #[must_use]
     pub fn owner_not_found() -> Error {
         Error::new(Kind::OwnerNotFound, "Owner resource does not exist")
+    }
+
+    /// The log has not come as far as the client's session.
+    #[must_use]
+    pub fn session_not_available() -> Error {
+        Error::new(
+            Kind::SessionNotAvailable,
+            "The read session is not available for the input session token.",
+        )
     }
 
     /// Something of that name is there already.
@@ -146,6 +160,13 @@ impl Error {
     #[must_use]
     pub fn cost(&self) -> f64 {
         self.charge.unwrap_or(charge::FAILED)
+    }
+
+    /// The same failure with how far the log had come.
+    #[must_use]
+    pub const fn at(mut self, lsn: u64) -> Error {
+        self.lsn = Some(lsn);
+        self
     }
 
     /// The same failure with its cost.
