@@ -70,6 +70,17 @@ def test_goes_on_from_a_token(filled):
     assert sorted(first + rest) == [0, 4, 8]
 
 
+def test_metrics_tell_where_the_time_went(filled):
+    seen = []
+    options = {"populate_query_metrics": True, "response_hook": lambda headers, *_: seen.append(dict(headers))}
+    assert list(ask(filled, "SELECT * FROM c WHERE c.n >= 6", partition_key="p2", **options))
+    texts = [headers["x-ms-documentdb-query-metrics"] for headers in seen if "x-ms-documentdb-query-metrics" in headers]
+    metrics = dict(part.split("=") for part in texts[0].split(";"))
+    assert int(metrics["retrievedDocumentCount"]) > 0
+    for name in ("documentLoadTimeInMs", "queryCompileTimeInMs", "writeOutputTimeInMs", "queryPhysicalPlanBuildTimeInMs"):
+        assert 0 < float(metrics[name]) <= float(metrics["totalExecutionTimeInMs"]), texts[0]
+
+
 def test_nothing_found(filled):
     assert everywhere(filled, "SELECT * FROM c WHERE c.absent = 1") == []
     assert list(ask(filled, "SELECT * FROM c", partition_key="none")) == []

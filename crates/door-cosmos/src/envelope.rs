@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lapsedb_service::{Error, Result};
 use lapsedb_value::json;
 
+use crate::answer::Answer;
 use crate::call::Call;
 use crate::headers;
 
@@ -42,6 +43,24 @@ pub fn items_resume(call: &Call<'_>) -> Result<Option<Vec<u8>>> {
             .map(Some)
             .ok_or_else(|| Error::bad_request("Invalid Continuation Token")),
     }
+}
+
+/// Says where the next page begins.
+///
+/// # Errors
+/// When that takes more room than the request allows.
+pub fn set_continuation(call: &Call<'_>, answer: &mut Answer, token: &str) -> Result<()> {
+    let limit = call.number(&headers::CONTINUATION_LIMIT_KB)?;
+    let limit = limit.and_then(|kilobytes| usize::try_from(kilobytes).ok());
+    if limit.is_some_and(|kilobytes| token.len() > kilobytes.saturating_mul(1024)) {
+        return Err(Error::bad_request(format!(
+            "The continuation token limit specified is not large enough: the token takes {} bytes. Raise the limit in {}, or take more items in a page.",
+            token.len(),
+            headers::CONTINUATION_LIMIT_KB,
+        )));
+    }
+    answer.set(headers::CONTINUATION, token);
+    Ok(())
 }
 
 /// The continuation of an item feed.

@@ -100,9 +100,17 @@ names! {
     POPULATE_QUERY_METRICS = "x-ms-documentdb-populatequerymetrics";
     /// Whether a query tells which indexes serve it.
     POPULATE_INDEX_METRICS = "x-ms-cosmos-populateindexmetrics";
+    /// Whether a query tells which indexes serve it, in the newer form.
+    POPULATE_INDEX_METRICS_V2 = "x-ms-cosmos-populateindexmetrics-v2";
+    /// Whether items come without `_self` and `_attachments`.
+    EXCLUDE_SYSTEM_PROPERTIES = "x-ms-exclude-system-properties";
+    /// How long a continuation may be, in kilobytes.
+    CONTINUATION_LIMIT_KB = "x-ms-documentdb-responsecontinuationtokenlimitinkb";
+    /// Whether a container shares the throughput of its database.
+    SHARE_THROUGHPUT = "x-ms-share-throughput";
     /// What a query took.
     QUERY_METRICS = "x-ms-documentdb-query-metrics";
-    /// Which indexes serve a query, as JSON in base64.
+    /// Which indexes serve a query, as JSON in Base64 or percent-encoding.
     INDEX_UTILIZATION = "x-ms-cosmos-index-utilization";
     /// Limits of a container.
     RESOURCE_QUOTA = "x-ms-resource-quota";

@@ -12,6 +12,7 @@ mod headers;
 mod http_date;
 mod hybrid_row;
 mod query_metrics;
+mod quota;
 mod routes;
 mod session;
 

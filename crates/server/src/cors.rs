@@ -28,9 +28,10 @@ const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
     x-ms-cosmos-correlated-activityid, x-ms-cosmos-intended-collection-rid, x-ms-cosmos-is-batch-request, \
     x-ms-cosmos-is-query-plan-request, x-ms-cosmos-offer-autopilot-settings, \
     x-ms-cosmos-populate-content-response-on-write, x-ms-cosmos-populateindexmetrics, \
-    x-ms-cosmos-priority-level, x-ms-cosmos-query-version, x-ms-cosmos-sdk-supportedcapabilities, \
+    x-ms-cosmos-populateindexmetrics-v2, x-ms-cosmos-priority-level, x-ms-cosmos-query-version, x-ms-cosmos-sdk-supportedcapabilities, \
     x-ms-cosmos-sdk-version, x-ms-cosmos-supported-query-features, x-ms-cosmos-supported-serialization-formats, \
-    x-ms-cosmos-throughput-bucket, x-ms-date, x-ms-dedicatedgateway-max-age, x-ms-documentdb-expiry-seconds, \
+    x-ms-cosmos-throughput-bucket, x-ms-date, x-ms-dedicatedgateway-max-age, \
+    x-ms-documentdb-content-serialization-format, x-ms-documentdb-expiry-seconds, \
     x-ms-documentdb-is-upsert, x-ms-documentdb-isquery, x-ms-documentdb-partitionkey, \
     x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-populatepartitionstatistics, \
     x-ms-documentdb-populatequerymetrics, x-ms-documentdb-populatequotainfo, \
@@ -38,7 +39,7 @@ const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
     x-ms-documentdb-query-enable-scan, x-ms-documentdb-query-enablecrosspartition, \
     x-ms-documentdb-query-iscontinuationexpected, x-ms-documentdb-query-parallelizecrosspartitionquery, \
     x-ms-documentdb-responsecontinuationtokenlimitinkb, x-ms-documentdb-script-enable-logging, x-ms-end-epk, \
-    x-ms-indexing-directive, x-ms-max-item-count, x-ms-noretry-449, x-ms-offer-throughput, x-ms-offer-type, \
+    x-ms-exclude-system-properties, x-ms-indexing-directive, x-ms-max-item-count, x-ms-noretry-449, x-ms-offer-throughput, x-ms-offer-type, \
     x-ms-read-key-type, x-ms-session-token, x-ms-start-epk, x-ms-thinclient-proxy-operation-type, \
     x-ms-thinclient-proxy-resource-type, x-ms-useragent, x-ms-version",
 );
@@ -46,10 +47,11 @@ const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
 /// Response headers that clients in browsers may look at.
 const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
     "etag, lsn, date, x-ms-activity-id, x-ms-alt-content-path, x-ms-content-path, x-ms-continuation, \
-    x-ms-cosmos-min-throughput, x-ms-documentdb-collection-index-transformation-progress, \
-    x-ms-documentdb-partitionkeyrangeid, x-ms-gatewayversion, x-ms-item-count, x-ms-item-lsn, \
+    x-ms-cosmos-index-utilization, x-ms-cosmos-min-throughput, x-ms-documentdb-collection-index-transformation-progress, \
+    x-ms-documentdb-partitionkeyrangeid, x-ms-documentdb-query-metrics, x-ms-gatewayversion, x-ms-item-count, x-ms-item-lsn, \
     x-ms-offer-replace-pending, x-ms-request-charge, x-ms-resource-quota, x-ms-resource-usage, \
-    x-ms-retry-after-ms, x-ms-schemaversion, x-ms-session-token, x-ms-substatus, x-ms-version",
+    x-ms-retry-after-ms, x-ms-schemaversion, x-ms-session-token, x-ms-share-throughput, \
+    x-ms-substatus, x-ms-version",
 );
 
 /// The answer to a browser that asks what a page of this origin may send; none if this is no such question.

@@ -31,7 +31,7 @@ pub enum Work {
     Purge,
     /// Giving back disk space.
     Rewrite,
-    /// Figures for the metrics page.
+    /// Figures for the metrics page and for answers about items.
     Figures,
 }
 
@@ -116,6 +116,9 @@ pub(crate) enum Piece {
     Rewrite(CollectionId),
     /// Counting one collection for the metrics page.
     Count(CollectionId),
+    /// Counting what those hold that clients ask about, and one of them.
+    CountAsked,
+    CountUsage(CollectionId),
 }
 
 impl Piece {
@@ -136,7 +139,7 @@ impl Piece {
             | Piece::BuildIndex(_) => Work::Indexes,
             Piece::PurgeAll | Piece::Purge(_) => Work::Purge,
             Piece::RewriteNext | Piece::WeighRewrite(_) | Piece::Rewrite(_) => Work::Rewrite,
-            Piece::Count(_) => Work::Figures,
+            Piece::Count(_) | Piece::CountAsked | Piece::CountUsage(_) => Work::Figures,
         }
     }
 
@@ -152,7 +155,8 @@ impl Piece {
             | Piece::Purge(cid)
             | Piece::WeighRewrite(cid)
             | Piece::Rewrite(cid)
-            | Piece::Count(cid) => Some(cid),
+            | Piece::Count(cid)
+            | Piece::CountUsage(cid) => Some(cid),
             Piece::ForgetSessions
             | Piece::KeepClock
             | Piece::FindDrops
@@ -161,7 +165,8 @@ impl Piece {
             | Piece::FinishIndexes
             | Piece::FindIndexBuilds
             | Piece::PurgeAll
-            | Piece::RewriteNext => None,
+            | Piece::RewriteNext
+            | Piece::CountAsked => None,
         }
     }
 }

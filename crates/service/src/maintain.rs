@@ -150,6 +150,8 @@ impl Service {
         self.finish_drops().await;
         let versions = self.keep_versions_true();
         background.run(Piece::KeepAllVersions, versions).await;
+        let figures = self.count_figures();
+        background.run(Piece::CountAsked, figures).await;
         let indexes = self.finish_indexes();
         background.run(Piece::FinishIndexes, indexes).await;
         if self.purges() {

@@ -1,7 +1,7 @@
 //! System properties: what every resource says of itself besides what its user wrote.
 
 use lapsedb_record::{Header, Live};
-use lapsedb_store::rid::{CollectionRid, DatabaseRid};
+use lapsedb_store::rid::{CollectionRid, DatabaseRid, Rid};
 use lapsedb_store::{Collection, Database, StoreError};
 use lapsedb_value::{Object, Str, Value, bson, number};
 
@@ -61,6 +61,12 @@ pub fn collection_rid(collection: &Collection) -> Str {
     rid_of(collection).text()
 }
 
+/// Whether a text is the `_rid` of a collection, be it there or not.
+#[must_use]
+pub fn is_collection_rid(text: &str) -> bool {
+    matches!(Rid::parse(text), Some(Rid::Collection(_)))
+}
+
 /// A collection's `_self`: `dbs/…/colls/…/`.
 #[must_use]
 pub fn collection_self(collection: &Collection) -> String {
@@ -69,6 +75,15 @@ pub fn collection_self(collection: &Collection) -> String {
         DatabaseRid(collection.database).text(),
         collection_rid(collection)
     )
+}
+
+/// Which of the system's properties an item is shown with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// All.
+    Whole,
+    /// All but `_self` and `_attachments`, which follow from the others.
+    WithoutLinks,
 }
 
 /// Appends an item as JSON text in one pass over its stored bytes: the user's members, then the system's.
@@ -81,25 +96,32 @@ pub fn write_item(
     body: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    out.push(b'{');
-    if other_door::is_foreign(collection) {
-        return write_document(collection, header, body, out);
-    }
-    let members = bson::json_members(body, out).map_err(StoreError::from)?;
-    if members > 0 {
-        out.push(b',');
-    }
-    write_system(collection, header, out);
-    Ok(())
+    write_item_with(System::Whole, collection, header, body, out)
 }
 
-/// Appends a document of the Mongo door behind its opening brace: its `id` first, a client's own `id` not at all.
-fn write_document(
+/// The same with some of the system's properties.
+///
+/// # Errors
+/// When the stored body is damaged.
+pub fn write_item_with(
+    system: System,
     collection: &Collection,
     header: &Header,
     body: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<()> {
+    out.push(b'{');
+    if other_door::is_foreign(collection) {
+        write_document(body, out)?;
+    } else if bson::json_members(body, out).map_err(StoreError::from)? > 0 {
+        out.push(b',');
+    }
+    write_system(system, collection, header, out);
+    Ok(())
+}
+
+/// Appends a document of the Mongo door behind its opening brace: its `id` first, a client's own `id` not at all.
+fn write_document(body: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut document = bson::read_document(body).map_err(StoreError::from)?;
     other_door::shown(&mut document);
     // The object's own braces are not wanted: the system's members follow.
@@ -108,22 +130,24 @@ fn write_document(
     let members = text.get(1..text.len().saturating_sub(1));
     out.extend_from_slice(members.unwrap_or_default());
     out.push(b',');
-    write_system(collection, header, out);
     Ok(())
 }
 
 /// Appends the system's members and the closing brace.
-fn write_system(collection: &Collection, header: &Header, out: &mut Vec<u8>) {
+fn write_system(system: System, collection: &Collection, header: &Header, out: &mut Vec<u8>) {
     let rid = rid_of(collection);
     out.extend_from_slice(b"\"_rid\":\"");
     rid.document(header.ordinal).write(out);
-    out.extend_from_slice(b"\",\"_self\":\"dbs/");
-    rid.database().write(out);
-    out.extend_from_slice(b"/colls/");
-    rid.write(out);
-    out.extend_from_slice(b"/docs/");
-    rid.document(header.ordinal).write(out);
-    out.extend_from_slice(b"/\",\"_etag\":\"\\");
+    if system == System::Whole {
+        out.extend_from_slice(b"\",\"_self\":\"dbs/");
+        rid.database().write(out);
+        out.extend_from_slice(b"/colls/");
+        rid.write(out);
+        out.extend_from_slice(b"/docs/");
+        rid.document(header.ordinal).write(out);
+        out.push(b'/');
+    }
+    out.extend_from_slice(b"\",\"_etag\":\"\\");
     let at = out.len();
     write_etag(header.lsn, out);
     // The closing quote of the etag is escaped inside the JSON text, as the opening one is above.
@@ -132,7 +156,10 @@ fn write_system(collection: &Collection, header: &Header, out: &mut Vec<u8>) {
         out.push(quote);
     }
     debug_assert!(out.len() > at);
-    out.extend_from_slice(b"\",\"_attachments\":\"attachments/\",\"_ts\":");
+    if system == System::Whole {
+        out.extend_from_slice(b"\",\"_attachments\":\"attachments/");
+    }
+    out.extend_from_slice(b"\",\"_ts\":");
     number::write_u64(header.written.0, out);
     out.push(b'}');
 }

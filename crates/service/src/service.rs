@@ -14,6 +14,7 @@ use crate::counts::Counts;
 use crate::ctx::Ctx;
 use crate::documents::{State, partial_filters};
 use crate::error::{Error, Kind, Result};
+use crate::figures::Figures;
 use crate::maintain::Maintenance;
 use crate::throughput::Throughputs;
 use crate::turns::give_way;
@@ -80,6 +81,7 @@ pub struct Service {
     config: Config,
     throughputs: Throughputs,
     maintenance: Maintenance,
+    figures: Figures,
     documents: State,
     counts: Counts,
     memory: Arc<Account>,
@@ -108,6 +110,7 @@ impl Service {
             config,
             throughputs,
             maintenance: Maintenance::default(),
+            figures: Figures::default(),
             documents: State::default(),
             counts: Counts::default(),
             stopping: Arc::default(),
@@ -243,6 +246,10 @@ impl Service {
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    pub(crate) const fn figures(&self) -> &Figures {
+        &self.figures
     }
 
     pub(crate) const fn maintenance(&self) -> &Maintenance {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::support::{Bench, object, partition, visible, write};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
-use lapsedb_service::items::query::{Request, query};
+use lapsedb_service::items::query::{Metrics, Request, query};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{Ctx, Who, in_turns};
 use lapsedb_value::{Object, Value};
@@ -85,7 +85,7 @@ async fn product(ctx: &Ctx) -> Option<i64> {
         selection: Selection::default(),
         items_max: None,
         continuation: None,
-        with_index_metrics: false,
+        metrics: Metrics::default(),
     };
     // As an API runs it.
     let page = in_turns(query(ctx, ("db", "c"), None, &posted, request)).await;

@@ -2,7 +2,7 @@
 
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
-use lapsedb_service::items::query::{Request, query};
+use lapsedb_service::items::query::{Metrics, Request, query};
 use lapsedb_value::{Object, Value};
 
 use crate::support::mongo::Client;
@@ -21,7 +21,7 @@ async fn rows(bench: &Bench, text: &str) -> Vec<i64> {
             selection: Selection::default(),
             items_max: Some(4),
             continuation: token.as_deref(),
-            with_index_metrics: false,
+            metrics: Metrics::default(),
         };
         let page = query(&bench.ctx, ("d", "c"), None, &posted, request)
             .await

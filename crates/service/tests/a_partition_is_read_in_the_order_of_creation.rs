@@ -4,7 +4,7 @@
 use crate::support::{Bench, object, value};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection, feed};
-use lapsedb_service::items::query::{QueryPage, Request, Tuning, query_tuned};
+use lapsedb_service::items::query::{Metrics, QueryPage, Request, Tuning, query_tuned};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{PartitionKey, collections};
 use lapsedb_store::partition_key::EpkRange;
@@ -106,7 +106,7 @@ async fn by_query(
             selection: selection.clone(),
             items_max: Some(size),
             continuation: token.as_deref(),
-            with_index_metrics: false,
+            metrics: Metrics::default(),
         };
         let QueryPage {
             rows, continuation, ..

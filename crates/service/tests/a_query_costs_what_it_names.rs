@@ -5,7 +5,7 @@ use lapsedb_service::PartitionKey;
 use lapsedb_service::charge::QueryWork;
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
-use lapsedb_service::items::query::{QueryPage, Request, query};
+use lapsedb_service::items::query::{Metrics, QueryPage, Request, query};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_value::{Object, Value, json};
 
@@ -61,7 +61,7 @@ async fn page(
         },
         items_max: Some(size),
         continuation: token,
-        with_index_metrics: false,
+        metrics: Metrics::default(),
     };
     query(&bench.ctx, ("db", "c"), None, &posted, request)
         .await

@@ -6,7 +6,7 @@ use crate::support::{Bench, write};
 use lapsedb_service::Kind;
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
-use lapsedb_service::items::query::{Request, Tuning, query_within};
+use lapsedb_service::items::query::{Metrics, Request, Tuning, query_within};
 use lapsedb_value::{Object, Value};
 
 const GROUPED: &str = "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id, c.pk";
@@ -19,7 +19,7 @@ async fn outcome(bench: &Bench, time_max: Duration) -> Result<usize, Kind> {
         selection: Selection::default(),
         items_max: None,
         continuation: None,
-        with_index_metrics: false,
+        metrics: Metrics::default(),
     };
     let tuning = Tuning::default();
     let page = query_within(

@@ -4,7 +4,7 @@
 use crate::support::{Bench, object};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection, feed};
-use lapsedb_service::items::query::{Request, query};
+use lapsedb_service::items::query::{Metrics, Request, query};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{PartitionKey, resource};
 use lapsedb_sql::Params;
@@ -108,7 +108,7 @@ async fn asked(bench: &Bench, text: &str, size: usize) -> Vec<String> {
             selection: Selection::default(),
             items_max: Some(size),
             continuation: continuation.as_deref(),
-            with_index_metrics: false,
+            metrics: Metrics::default(),
         };
         let page = query(&bench.ctx, ("db", "c"), None, &posted, request)
             .await

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::support::{Bench, object, value};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::Selection;
-use lapsedb_service::items::query::{QueryPage, Request, Tuning, query_tuned};
+use lapsedb_service::items::query::{Metrics, QueryPage, Request, Tuning, query_tuned};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{PartitionKey, Place, collections};
 use lapsedb_value::{Object, Value};
@@ -145,7 +145,7 @@ async fn told(place: Place, (text, wanted): Asked, tuning: &Tuning, size: usize,
             selection: Selection::default(),
             items_max: Some(size),
             continuation: token.as_deref(),
-            with_index_metrics: false,
+            metrics: Metrics::default(),
         };
         let QueryPage {
             rows, continuation, ..
@@ -262,7 +262,7 @@ async fn in_order(bench: &Bench, size: usize, tuning: &Tuning) -> Vec<String> {
             },
             items_max: Some(size),
             continuation: token.as_deref(),
-            with_index_metrics: false,
+            metrics: Metrics::default(),
         };
         let page = query_tuned(&bench.ctx, ("db", "c"), None, &posted, request, tuning)
             .await

@@ -7,7 +7,7 @@ use crate::support::{ALWAYS, Bench, object, value};
 use grammar::{Asked, Order};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection, feed};
-use lapsedb_service::items::query::{Request, Tuning, query_tuned};
+use lapsedb_service::items::query::{Metrics, Request, Tuning, query_tuned};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{PartitionKey, Place, collections, resource};
 use lapsedb_sql::Params;
@@ -178,7 +178,7 @@ async fn rows(
             },
             items_max: Some(size),
             continuation: continuation.as_deref(),
-            with_index_metrics: false,
+            metrics: Metrics::default(),
         };
         let page = query_tuned(&bench.ctx, ("db", "c"), None, &posted, request, tuning)
             .await

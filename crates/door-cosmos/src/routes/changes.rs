@@ -48,11 +48,12 @@ async fn latest(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         }
     };
     let count = page.items.len();
-    Ok(answer(&page.scope, body, count, page.next, page.charge))
+    Ok(answer(call, &page.scope, body, count, page.next, page.charge).await)
 }
 
 /// A page of either mode: its body, or 304, and where the reader now stands.
-pub(super) fn answer(
+pub(super) async fn answer(
+    call: &Call<'_>,
     scope: &Scope,
     body: Option<Vec<u8>>,
     count: usize,
@@ -65,12 +66,8 @@ pub(super) fn answer(
     };
     answer.set_number(headers::ITEM_COUNT, count as u64);
     answer.set(ETAG, &format!("\"{next}\""));
-    items::owner(
-        &mut answer,
-        &scope.database,
-        &scope.collection,
-        scope.view.lsn(),
-    );
+    let lsn = scope.view.lsn();
+    items::owner(call, &mut answer, &scope.database, &scope.collection, lsn).await;
     answer
 }
 

@@ -1,20 +1,16 @@
 //! `/dbs/{db}/colls` and `/dbs/{db}/colls/{coll}`.
 
 use http::Method;
-use lapsedb_service::Result;
 use lapsedb_service::collections::{self, CollectionUsage};
-use lapsedb_service::limits::BODY_BYTES_MAX;
-use lapsedb_service::scripts::ScriptKind;
+use lapsedb_service::{Figure, Result, offers};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::headers;
+use crate::quota::{self, KILOBYTE};
 use crate::routes::feed::{self, Feed};
 use crate::routes::{method_not_allowed, resource};
-
-/// Sizes in these headers are counted in so many bytes.
-const KILOBYTE: u64 = 1024;
 
 /// Lists, queries or makes collections.
 ///
@@ -30,7 +26,10 @@ pub async fn feed(call: &Call<'_>, db: &str) -> Result<Answer> {
             let wanted = resource::wanted(call)?;
             let body = call.value()?;
             let reply = collections::create(&call.ctx, db, &body, wanted.as_ref()).await?;
-            Ok(resource::answer(&reply))
+            let mut answer = resource::answer(&reply);
+            let id = reply.value.get("id").as_str().unwrap_or_default();
+            set_shared(call, &mut answer, (db, id)).await;
+            Ok(answer)
         }
     }
 }
@@ -56,9 +55,9 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
             }
             let mut answer = resource::answer(&read.reply);
             answer.set_number(headers::INDEX_PROGRESS, read.index_progress.into());
+            set_shared(call, &mut answer, at).await;
             if let Some(usage) = read.usage.as_ref().filter(|_| with_usage) {
-                answer.set(headers::RESOURCE_QUOTA, &quota_text());
-                answer.set(headers::RESOURCE_USAGE, &usage_text(usage));
+                quota::set(&mut answer, &Figure::from(usage));
             }
             Ok(answer)
         }
@@ -67,6 +66,7 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
             let replaced = collections::replace(&call.ctx, at, &body, &conditions).await?;
             let mut answer = resource::answer(&replaced.reply);
             answer.set_number(headers::INDEX_PROGRESS, replaced.index_progress.into());
+            set_shared(call, &mut answer, at).await;
             Ok(answer)
         }
         Method::DELETE => {
@@ -74,6 +74,14 @@ pub async fn one(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
             Ok(resource::answer(&reply))
         }
         _ => Err(method_not_allowed(call)),
+    }
+}
+
+/// Says of a collection that it shares the throughput of its database, if it does.
+async fn set_shared(call: &Call<'_>, answer: &mut Answer, at: (&str, &str)) {
+    // What was asked for is done: it does not fail for want of a hint.
+    if offers::is_shared(&call.ctx, at).await.unwrap_or(false) {
+        answer.set(headers::SHARE_THROUGHPUT, "true");
     }
 }
 
@@ -89,24 +97,4 @@ fn statistics(usage: &CollectionUsage) -> Value {
     range.push("documentCount", number(usage.items.live.items));
     range.push("partitionKeys", Value::Array(Vec::new()));
     Value::Array(vec![Value::Object(range)])
-}
-
-/// What a collection may hold; -1 where there is no limit.
-fn quota_text() -> String {
-    format!(
-        "functions={};storedProcedures={};triggers={};documentSize={};documentsSize=-1;documentsCount=-1;collectionSize=-1;",
-        ScriptKind::UserDefinedFunction.count_max(),
-        ScriptKind::StoredProcedure.count_max(),
-        ScriptKind::Trigger.count_max(),
-        BODY_BYTES_MAX / 1024,
-    )
-}
-
-/// What a collection holds: the living only, from the instant the others expire.
-fn usage_text(usage: &CollectionUsage) -> String {
-    let kilobytes = usage.items.live.bytes.div_ceil(KILOBYTE);
-    format!(
-        "functions={};storedProcedures={};triggers={};documentSize=0;documentsSize={kilobytes};documentsCount={};collectionSize={kilobytes};",
-        usage.functions, usage.stored_procedures, usage.triggers, usage.items.live.items,
-    )
 }

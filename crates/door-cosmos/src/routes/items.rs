@@ -5,8 +5,9 @@ use http::{Method, StatusCode};
 use lapsedb_service::feed::Query;
 use lapsedb_service::items::feed::{Paging, Selection};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, OpDone, Patch, Ran};
+use lapsedb_service::resource::System;
 use lapsedb_service::{
-    Collection, Database, EpkRange, Error, Kind, PartitionKey, Result, charge, resource,
+    Clock, Collection, Database, EpkRange, Error, Kind, PartitionKey, Result, charge, resource,
 };
 
 use crate::answer::Answer;
@@ -14,8 +15,8 @@ use crate::batch::{self, Batch, Form};
 use crate::call::Call;
 use crate::envelope;
 use crate::headers;
-use crate::query_metrics;
 use crate::routes::{changes, method_not_allowed};
+use crate::{query_metrics, quota, session};
 
 /// `…/docs`: feed, query, batch, upsert, create. The order of the questions is the wire's.
 ///
@@ -102,7 +103,8 @@ async fn read_one(call: &Call<'_>, db: &str, coll: &str, id: &str) -> Result<Ans
         Answer::empty(StatusCode::NOT_MODIFIED, charge::NOT_MODIFIED)
     } else {
         let mut body = Vec::with_capacity(found.item.body().len() * 5 / 4 + 320);
-        resource::write_item(
+        resource::write_item_with(
+            system(call)?,
             &found.scope.collection,
             header,
             found.item.body(),
@@ -115,17 +117,14 @@ async fn read_one(call: &Call<'_>, db: &str, coll: &str, id: &str) -> Result<Ans
         .set_number(headers::ITEM_LSN, header.lsn)
         .set_number(headers::ITEM_LLSN, header.lsn);
     let lsn = found.scope.view.lsn();
-    owner(
-        &mut answer,
-        &found.scope.database,
-        &found.scope.collection,
-        lsn,
-    );
+    let scope = &found.scope;
+    owner(call, &mut answer, &scope.database, &scope.collection, lsn).await;
     Ok(answer)
 }
 
 async fn write_one(call: &Call<'_>, db: &str, coll: &str, action: Action) -> Result<Answer> {
     refuse_triggers(call)?;
+    let system = system(call)?;
     let op = ItemOp {
         action,
         partition: partition(call)?,
@@ -140,18 +139,19 @@ async fn write_one(call: &Call<'_>, db: &str, coll: &str, action: Action) -> Res
         .results
         .pop()
         .unwrap_or_else(|| Err(Error::new(Kind::Internal, "An operation gave no result.")))?;
-    let mut answer = written(&ran, &done)?;
-    owner(&mut answer, &ran.database, &ran.collection, ran.lsn);
+    let mut answer = written(&ran, &done, system)?;
+    owner(call, &mut answer, &ran.database, &ran.collection, ran.lsn).await;
     Ok(answer)
 }
 
-fn written(ran: &Ran, done: &OpDone) -> Result<Answer> {
+fn written(ran: &Ran, done: &OpDone, system: System) -> Result<Answer> {
     let status = batch::outcome_status(done.outcome);
     let mut answer = match &done.item {
         None => Answer::empty(status, done.charge),
         Some(item) => {
             let mut body = Vec::with_capacity(item.body.len() * 5 / 4 + 320);
-            resource::write_item(&ran.collection, &item.header, &item.body, &mut body)?;
+            let collection = &ran.collection;
+            resource::write_item_with(system, collection, &item.header, &item.body, &mut body)?;
             Answer::json(status, done.charge, body)
         }
     };
@@ -178,7 +178,11 @@ async fn run_batch(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         Form::Json => Answer::json(status, ran.charge, body),
         Form::HybridRow => Answer::bytes(status, ran.charge, "application/octet-stream", body),
     };
-    owner(&mut answer, &ran.database, &ran.collection, ran.lsn);
+    owner(call, &mut answer, &ran.database, &ran.collection, ran.lsn).await;
+    if atomic && ran.results.iter().any(Result::is_err) {
+        // As the answer to any other request that failed.
+        answer.unset(&headers::CONTENT_PATH);
+    }
     Ok(answer)
 }
 
@@ -203,31 +207,29 @@ async fn read_feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let mut answer = Answer::json(StatusCode::OK, page.charge, body);
     answer.set_number(headers::ITEM_COUNT, page.items.len() as u64);
     if let Some(resume) = &page.resume {
-        answer.set(headers::CONTINUATION, &envelope::items_token(resume));
+        let token = envelope::items_token(resume);
+        envelope::set_continuation(call, &mut answer, &token)?;
     }
-    owner(
-        &mut answer,
-        &page.scope.database,
-        collection,
-        page.scope.view.lsn(),
-    );
+    let lsn = page.scope.view.lsn();
+    owner(call, &mut answer, &page.scope.database, collection, lsn).await;
     Ok(answer)
 }
 
 async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
+    let wanted = query_metrics::Wanted::of(call)?;
     let request = items::query::Request {
         selection: selection(call)?,
         items_max: call.page_size()?,
         continuation: call
             .text(&headers::CONTINUATION)?
             .filter(|token| !token.is_empty()),
-        with_index_metrics: call.flag(&headers::POPULATE_INDEX_METRICS)?,
+        metrics: wanted.metrics(),
     };
-    let with_metrics = call.flag(&headers::POPULATE_QUERY_METRICS)?;
     let query = Query::of_body(&call.value()?)?;
     let page = items::query::query(&call.ctx, (db, coll), intended, &query, request).await?;
     let collection = &page.scope.collection;
+    let written = Clock::monotonic();
     let mut body = envelope::open(&resource::collection_rid(collection), "Documents");
     for (at, row) in page.rows.iter().enumerate() {
         if at > 0 {
@@ -238,33 +240,44 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     envelope::close(&mut body, page.rows.len());
     let mut answer = Answer::json(StatusCode::OK, page.charge, body);
     answer.set_number(headers::ITEM_COUNT, page.rows.len() as u64);
-    query_metrics::set(&mut answer, &page, with_metrics);
+    wanted.set(&mut answer, &page, written.elapsed());
     if let Some(token) = &page.continuation {
-        answer.set(headers::CONTINUATION, token);
+        envelope::set_continuation(call, &mut answer, token)?;
     }
-    owner(
-        &mut answer,
-        &page.scope.database,
-        collection,
-        page.scope.view.lsn(),
-    );
+    let lsn = page.scope.view.lsn();
+    owner(call, &mut answer, &page.scope.database, collection, lsn).await;
     Ok(answer)
 }
 
 /// The plan that tells every client to send the text as it is and hand on what comes: all of the work is done here.
 async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
-    let scope = call.ctx.scope(db, coll).await?;
-    call.ctx.who.may_read_collection(&scope.collection)?;
+    let scope = match call.ctx.scope(db, coll).await {
+        Ok(scope) => Some(scope),
+        // Older clients ask by the rid of a collection that was made anew since; the query itself goes by name.
+        Err(error) if error.kind == Kind::OwnerNotFound && resource::is_collection_rid(coll) => {
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    if let Some(scope) = &scope {
+        call.ctx.who.may_read_collection(&scope.collection)?;
+    }
     items::query::check(&Query::of_body(&call.value()?)?)?;
     let body = br#"{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#;
     let mut answer = Answer::json(StatusCode::OK, charge::METADATA_READ, body.to_vec());
-    owner(
-        &mut answer,
-        &scope.database,
-        &scope.collection,
-        scope.view.lsn(),
-    );
+    if let Some(scope) = &scope {
+        let lsn = scope.view.lsn();
+        owner(call, &mut answer, &scope.database, &scope.collection, lsn).await;
+    }
     Ok(answer)
+}
+
+/// Which system properties the request wants to see.
+fn system(call: &Call<'_>) -> Result<System> {
+    Ok(match call.flag(&headers::EXCLUDE_SYSTEM_PROPERTIES)? {
+        true => System::WithoutLinks,
+        false => System::Whole,
+    })
 }
 
 /// The partition key a request names.
@@ -320,9 +333,16 @@ fn refuse_triggers(call: &Call<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Headers that name the items' owner.
-pub(super) fn owner(answer: &mut Answer, database: &Database, collection: &Collection, lsn: u64) {
+/// Headers that name the items' owner, and what it holds.
+pub(super) async fn owner(
+    call: &Call<'_>,
+    answer: &mut Answer,
+    database: &Database,
+    collection: &Collection,
+    lsn: u64,
+) {
     let path = ["dbs/", &database.id, "/colls/", &collection.id].concat();
     answer.session(&path, &resource::collection_rid(collection), lsn);
-    answer.set(headers::PARTITION_KEY_RANGE_ID, "0");
+    answer.set(headers::PARTITION_KEY_RANGE_ID, session::RANGE);
+    quota::set_about(call, answer, collection).await;
 }

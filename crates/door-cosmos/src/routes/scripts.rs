@@ -6,9 +6,9 @@ use lapsedb_service::scripts::{self, ScriptKind};
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::headers;
 use crate::routes::feed::{self, Feed};
 use crate::routes::{method_not_allowed, resource};
+use crate::{headers, quota};
 
 /// Lists, queries, makes or upserts scripts.
 ///
@@ -17,15 +17,15 @@ use crate::routes::{method_not_allowed, resource};
 pub async fn feed(call: &Call<'_>, db: &str, coll: &str, kind: ScriptKind) -> Result<Answer> {
     let at = (db, coll);
     match feed::of(call)? {
-        Feed::Read(ask) => Ok(feed::answer(
-            scripts::list(&call.ctx, at, kind, &ask).await?,
-            array(kind),
-        )),
+        Feed::Read(ask) => {
+            let page = scripts::list(&call.ctx, at, kind, &ask).await?;
+            Ok(with_quota(call, at, feed::answer(page, array(kind))).await)
+        }
         Feed::Create => {
             let upsert = call.flag(&headers::IS_UPSERT)?;
             let body = call.object()?;
             let reply = scripts::create(&call.ctx, at, kind, &body, upsert).await?;
-            Ok(resource::answer(&reply))
+            Ok(with_quota(call, at, resource::answer(&reply)).await)
         }
     }
 }
@@ -52,7 +52,15 @@ pub async fn one(
         }
         _ => return Err(method_not_allowed(call)),
     };
-    Ok(resource::answer(&reply))
+    Ok(with_quota(call, at, resource::answer(&reply)).await)
+}
+
+/// The answer with what the collection holds, as answers about items have it.
+async fn with_quota(call: &Call<'_>, (db, coll): (&str, &str), mut answer: Answer) -> Answer {
+    if let Ok(scope) = call.ctx.scope(db, coll).await {
+        quota::set_about(call, &mut answer, &scope.collection).await;
+    }
+    answer
 }
 
 /// What the list of a kind is called.

@@ -29,13 +29,7 @@ pub(super) async fn feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer
         _ => Some(body(&page)?),
     };
     let count = page.events.len();
-    Ok(changes::answer(
-        &page.scope,
-        body,
-        count,
-        page.next,
-        page.charge,
-    ))
+    Ok(changes::answer(call, &page.scope, body, count, page.next, page.charge).await)
 }
 
 fn start(call: &Call<'_>) -> Result<Start> {

@@ -177,15 +177,11 @@ impl<'w> Reader<'w> {
             items_max: count.max(1),
             bytes_max: STEP_BYTES_MAX,
         };
-        let page = io
-            .view
-            .scan(io.collection, &self.within, resume.as_deref(), limits)
-            .await?;
+        let page = io.scan(&self.within, resume.as_deref(), limits).await?;
         self.ended = page.resume.is_none();
         *resume = page.resume;
         let mut candidates = Vec::with_capacity(page.items.len());
         for ((key, item), place) in page.items.into_iter().zip(page.places) {
-            io.read(&item);
             candidates.push(Candidate {
                 ordinal: item.header().ordinal,
                 key,

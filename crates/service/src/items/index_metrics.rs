@@ -3,14 +3,33 @@
 use lapsedb_sql::Bound;
 use lapsedb_sql::plan::Step;
 use lapsedb_store::Collection;
-use lapsedb_store::index::policy::{CompositePath, Order};
+use lapsedb_store::index::policy::CompositePath;
 use lapsedb_value::path::{Path, Segment};
-use lapsedb_value::{Object, Value};
 
 use crate::items::order_rule;
 
-/// The indexes that serve a query, and those that could. What a request says of partitions is served like a filter.
-pub(crate) fn of(bound: &Bound, collection: &Collection, in_partition: bool) -> Value {
+/// The indexes that serve a query, and those that could.
+#[derive(Clone, Debug)]
+pub struct IndexMetrics {
+    /// What finds the partitions that the request names: the paths of their key, or none if it names none.
+    pub partition: Vec<Path>,
+    /// The indexes that serve it.
+    pub utilized: Indexes,
+    /// Indexes that the policy does not have and that would serve it.
+    pub potential: Indexes,
+}
+
+/// Indexes of a policy.
+#[derive(Clone, Debug, Default)]
+pub struct Indexes {
+    /// Those over one path.
+    pub single: Vec<Path>,
+    /// Those over several.
+    pub composite: Vec<Vec<CompositePath>>,
+}
+
+/// The indexes that serve a query, and those that could.
+pub(crate) fn of(bound: &Bound, collection: &Collection, in_partition: bool) -> IndexMetrics {
     let mut paths = bound.filter_paths();
     if let [item] = bound.order()
         && let Some(path) = &item.path
@@ -18,31 +37,25 @@ pub(crate) fn of(bound: &Bound, collection: &Collection, in_partition: bool) -> 
     {
         paths.push(path.clone());
     }
-    let (mut used, mut potential) = (Vec::new(), Vec::new());
-    if in_partition {
-        used.extend(collection.partition_key.paths.iter().map(single));
-    } else {
-        used.push(single(&Path::new(vec![Segment::Member("_epk".into())])));
-    }
+    let (mut utilized, mut potential) = (Indexes::default(), Indexes::default());
     for path in paths.iter().filter_map(|path| pointer(path)) {
-        let list = match collection.index.indexes(&path) {
-            true => &mut used,
-            false => &mut potential,
-        };
-        list.push(single(&path));
+        match collection.index.indexes(&path) {
+            true => utilized.single.push(path),
+            false => potential.single.push(path),
+        }
     }
-    let composites = order_rule::wanted(bound.order()).filter(|wanted| wanted.len() > 1);
-    let composites = composites.map(|wanted| vec![composite(&wanted)]);
-    let mut metrics = Object::with_capacity(4);
-    metrics.push("UtilizedSingleIndexes", Value::Array(used));
-    metrics.push("PotentialSingleIndexes", Value::Array(potential));
     // An order by several paths is only run when an index for it is in the policy.
-    metrics.push(
-        "UtilizedCompositeIndexes",
-        Value::Array(composites.unwrap_or_default()),
-    );
-    metrics.push("PotentialCompositeIndexes", Value::Array(Vec::new()));
-    Value::Object(metrics)
+    let composite = order_rule::wanted(bound.order()).filter(|wanted| wanted.len() > 1);
+    utilized.composite.extend(composite);
+    let partition = match in_partition {
+        true => collection.partition_key.paths.clone(),
+        false => Vec::new(),
+    };
+    IndexMetrics {
+        partition,
+        utilized,
+        potential,
+    }
 }
 
 fn pointer(steps: &[Step]) -> Option<Path> {
@@ -51,37 +64,4 @@ fn pointer(steps: &[Step]) -> Option<Path> {
         Step::Index(_) => None,
     });
     segments.collect::<Option<Vec<_>>>().map(Path::new)
-}
-
-fn text(path: &Path) -> String {
-    let segments = path.segments().iter().map(|segment| match segment {
-        Segment::Member(name) => format!("/{name}"),
-        Segment::Elements => "/[]".to_owned(),
-    });
-    segments.collect()
-}
-
-fn single(path: &Path) -> Value {
-    let mut index = Object::with_capacity(5);
-    index.push("FilterExpression", Value::from(""));
-    index.push("IndexSpec", Value::from(format!("{}/?", text(path))));
-    index.push("FilterPreciseSet", Value::Bool(true));
-    index.push("IndexPreciseSet", Value::Bool(true));
-    index.push("IndexImpactScore", Value::from("High"));
-    Value::Object(index)
-}
-
-fn composite(paths: &[CompositePath]) -> Value {
-    let specs = paths.iter().map(|part| {
-        let direction = match part.order {
-            Order::Ascending => "ASC",
-            Order::Descending => "DESC",
-        };
-        Value::from(format!("{} {direction}", text(&part.path)))
-    });
-    let mut index = Object::with_capacity(3);
-    index.push("IndexSpecs", Value::Array(specs.collect()));
-    index.push("IndexPreciseSet", Value::Bool(true));
-    index.push("IndexImpactScore", Value::from("High"));
-    Value::Object(index)
 }

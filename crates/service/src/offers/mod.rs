@@ -3,6 +3,7 @@
 mod list;
 mod read;
 mod replace;
+mod shared;
 mod standard;
 mod wanted;
 
@@ -13,6 +14,7 @@ use lapsedb_value::{Object, Str, Value};
 pub use list::list;
 pub use read::read;
 pub use replace::{Replaced, replace};
+pub use shared::is_shared;
 pub(crate) use standard::offer_of;
 pub use wanted::{Migration, Wanted};
 

@@ -11,7 +11,7 @@ mod whole;
 
 use std::time::Duration;
 
-use lapsedb_query::exec::{Candidate, Io, Reader};
+use lapsedb_query::exec::{Candidate, Io, Reader, Times};
 use lapsedb_query::order as encoded;
 use lapsedb_query::page::{Place, Position};
 use lapsedb_query::plan::{Choice, TieLen, Wanted};
@@ -29,10 +29,12 @@ use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Result};
 use crate::feed::Query;
 use crate::items::feed::Selection;
+pub use crate::items::index_metrics::{IndexMetrics, Indexes};
 use crate::items::{index_metrics, order_rule};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, QUERY_MILLIS_MAX};
 use crate::resource::item_value;
 use access::Access;
+pub use lapsedb_store::index::policy::{CompositePath, Order as PathOrder};
 use page::Page;
 
 /// What a query is asked about.
@@ -43,8 +45,17 @@ pub struct Request<'a> {
     pub items_max: Option<usize>,
     /// Where an earlier page ended.
     pub continuation: Option<&'a str>,
-    /// Whether the answer names the indexes that serve the query.
-    pub with_index_metrics: bool,
+    /// What the answer tells besides its rows.
+    pub metrics: Metrics,
+}
+
+/// What an answer tells besides its rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Metrics {
+    /// The indexes that serve the query.
+    pub index_metrics: bool,
+    /// How long the store took.
+    pub times: bool,
 }
 
 /// A page of rows.
@@ -66,7 +77,7 @@ pub struct QueryPage {
     /// What part of the items that were read was of use: 1 if none was read in vain.
     pub index_ratio: f64,
     /// The indexes of the policy that serve the query, and those that could, if that was asked.
-    pub index_metrics: Option<Value>,
+    pub index_metrics: Option<IndexMetrics>,
 }
 
 /// How long a page took, for those who ask. Nothing depends on it.
@@ -74,6 +85,10 @@ pub struct QueryPage {
 pub struct QueryTimes {
     /// From the text to the query that runs.
     pub compile: Duration,
+    /// Judging it by the collection's definition.
+    pub judge: Duration,
+    /// What came behind that; waits are zero unless they were asked for.
+    pub parts: Times,
     /// All in all.
     pub total: Duration,
 }
@@ -157,8 +172,9 @@ pub async fn query_within(
     let in_partition = request.selection.partition.is_some();
     let started = Clock::monotonic();
     let bound = query.bind_for(&scope.collection)?;
-    order_rule::check(&bound, &scope.collection)?;
     let compile = started.elapsed();
+    order_rule::check(&bound, &scope.collection)?;
+    let judge = started.elapsed().saturating_sub(compile);
     let range = request.selection.range(&scope.collection)?;
     let position = request.continuation.map(parse).transpose()?;
     let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
@@ -173,15 +189,9 @@ pub async fn query_within(
         late: &late,
         tuning,
     };
-    let mut io = Io::new(&scope.view, &scope.collection);
+    let mut io = Io::new(&scope.view, &scope.collection).timed(request.metrics.times);
     let page = Page::new(request.rows_max(), &budget);
-    let page = match position {
-        None if bound.counts_everything() && matches!(range, ItemRange::Everything) => {
-            run.count(page).await?
-        }
-        None if !bound.reads_documents() => page.with(Executor::new(&bound, run.env).finish()?),
-        position => run.read(&mut io, range, page, position).await?,
-    };
+    let page = run.page(&mut io, range, page, position).await?;
     let (rows, next, returned_bytes, held) = page.into_parts()?;
     let work = QueryWork {
         items_read: io.work.items_read,
@@ -201,11 +211,14 @@ pub async fn query_within(
         charge,
         times: QueryTimes {
             compile,
+            judge,
+            parts: io.times,
             total: started.elapsed(),
         },
         index_ratio: index_ratio(&bound, work),
         index_metrics: request
-            .with_index_metrics
+            .metrics
+            .index_metrics
             .then(|| index_metrics::of(&bound, &scope.collection, in_partition)),
         scope,
     })
@@ -230,6 +243,26 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// The page that begins at a position, or the first.
+    async fn page(
+        &self,
+        io: &mut Io<'_>,
+        range: ItemRange,
+        page: Page,
+        position: Option<Position>,
+    ) -> Result<Page> {
+        let bound = self.bound;
+        match position {
+            None if bound.counts_everything() && matches!(range, ItemRange::Everything) => {
+                self.count(page).await
+            }
+            None if !bound.reads_documents() => {
+                Ok(page.with(Executor::new(bound, self.env).finish()?))
+            }
+            position => self.read(io, range, page, position).await,
+        }
+    }
+
     /// The number of living items, which the calendar knows.
     async fn count(&self, page: Page) -> Result<Page> {
         let count = self.scope.view.count(&self.scope.collection).await?;
@@ -249,9 +282,11 @@ impl Run<'_> {
         page: Page,
         position: Option<Position>,
     ) -> Result<Page> {
+        let started = Clock::monotonic();
         let access = Access::new(self.bound, &self.scope.collection);
         let has = |index: u64, item: &lapsedb_record::Live<bytes::Bytes>| access.has(index, item);
         let wanted = access.wanted(range, &has);
+        io.times.optimize = started.elapsed();
         let track = match position.as_ref().map(|position| &position.place) {
             None => None,
             Some(Place::At { track, .. }) if self.bound.is_streaming() => Some(*track),
@@ -261,6 +296,9 @@ impl Run<'_> {
         let choice = planner::choose(io, &wanted, track, self.tuning)
             .await?
             .ok_or_else(invalid_token)?;
+        // What was looked up to choose counts as looking up.
+        let others = io.times.optimize + io.times.entries + io.times.items;
+        io.times.plan = started.elapsed().saturating_sub(others);
         self.run(io, &access, &wanted, choice, page, position).await
     }
 
