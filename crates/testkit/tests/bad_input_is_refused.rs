@@ -201,9 +201,40 @@ fn bytes_that_are_not_utf_8_are_400() {
         room.refused("not UTF-8", &reply, 400, "");
     }
     let reply = room.create("{\"id\":\"x\u{0}\",\"pk\":\"p\"}");
-    room.refused("a raw NUL in a string", &reply, 400, "");
+    room.refused("a NUL in an id", &reply, 400, "");
     let reply = room.create(r#"{"id":"x","pk":"p","s":"\ud800"}"#);
     assert!(reply.status == 400 || reply.status == 201, "{reply:?}");
+}
+
+#[test]
+fn control_characters_need_an_escape_only_outside_of_strings() {
+    let mut room = Room::new();
+    let reply = room.create("{\"id\":\"x\",\u{1}\"pk\":\"p\"}");
+    room.refused("between members", &reply, 400, "0x01");
+    let text: String = (0..0x20u8).map(char::from).collect();
+    let reply = room.create(format!(
+        "{{\"id\":\"With\nLine\tFeed\r\",\"pk\":\"p\",\"s\u{1f}\":\"{text}\"}}"
+    ));
+    assert_eq!(reply.status, 201, "{reply:?}");
+    // They are answered escaped, which every parser takes.
+    assert_eq!(reply.json()["s\u{1f}"], text);
+    let read = room
+        .container
+        .on_item("GET", "With%0ALine%09Feed%0D")
+        .partition("[\"p\"]");
+    assert_eq!(room.container.send(read).json()["s\u{1f}"], text);
+    let query = json!({ "query": "SELECT * FROM c WHERE c.s = @s" }).to_string();
+    let query = query.replace(
+        '}',
+        &format!(",\"parameters\":[{{\"name\":\"@s\",\"value\":\"{text}\"}}]}}"),
+    );
+    let asked = room
+        .container
+        .on_items("POST")
+        .header("x-ms-documentdb-isquery", "True")
+        .body(query.replace("c.s ", "c[\\\"s\\u001f\\\"] "));
+    let found = room.container.send(asked);
+    assert_eq!(found.json()["_count"], 1, "{found:?}");
 }
 
 #[test]

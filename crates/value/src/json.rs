@@ -61,8 +61,6 @@ pub enum JsonErrorKind {
     InvalidEscape,
     /// A `\u` escape names half of a surrogate pair; such text cannot be stored as UTF-8.
     LoneSurrogate,
-    /// A string holds an unescaped control character.
-    ControlCharacter,
     /// A number is not written as JSON writes numbers.
     InvalidNumber,
     /// A number is too large for a double.
@@ -117,9 +115,6 @@ impl fmt::Display for JsonErrorKind {
             JsonErrorKind::LoneSurrogate => {
                 f.write_str("A JSON string holds half of a surrogate pair")
             }
-            JsonErrorKind::ControlCharacter => {
-                f.write_str("A JSON string holds a control character that is not escaped")
-            }
             JsonErrorKind::InvalidNumber => f.write_str("A JSON number is malformed"),
             JsonErrorKind::NumberRange => f.write_str("A JSON number is out of range"),
             JsonErrorKind::TooDeep => f.write_str("The JSON is nested too deeply"),
@@ -145,8 +140,9 @@ impl fmt::Display for JsonError {
 
 impl std::error::Error for JsonError {}
 
-/// Reads one value, strictly by RFC 8259: no NaN, no leading zeros, no trailing commas, no byte
-/// order mark, nothing after the value, and UTF-8 throughout.
+/// Reads one value, strictly by RFC 8259 but for one thing: no NaN, no leading zeros, no trailing
+/// commas, no byte order mark, nothing after the value, and UTF-8 throughout. Control characters in
+/// strings need no escape, as in the service; between values they are refused.
 ///
 /// - Numbers become doubles in meaning: [`Value::number`] says which kind. What overflows a double
 ///   is an error, what underflows is zero.

@@ -71,6 +71,20 @@ fn numbers_have_one_canonical_kind() {
 }
 
 #[test]
+fn control_characters_in_strings_need_no_escape_and_get_one() {
+    for code in 0..0x20u8 {
+        let raw = format!("{{\"a{0}\":\"{0}b{0}{0}\\n\"}}", char::from(code));
+        let escaped =
+            format!("{{\"a\\u{code:04x}\":\"\\u{code:04x}b\\u{code:04x}\\u{code:04x}\\n\"}}");
+        assert_eq!(same(&raw), same(&escaped), "{code}");
+        assert!(same(&raw).bytes().all(|byte| byte >= 0x20), "{code}");
+    }
+    // A long string takes another way through the parser.
+    let long = format!("\"{}\n{}\"", "x".repeat(100), "y".repeat(100));
+    assert_eq!(same(&long), long.replace('\n', "\\n"));
+}
+
+#[test]
 fn numbers_print_as_ecmascript_prints_them() {
     for (n, expected) in [
         (3.0, "3"),
@@ -158,8 +172,10 @@ fn what_is_not_json_is_refused() {
         ("{}{}", Kind::TrailingData),
         ("1 2", Kind::TrailingData),
         ("\"a", Kind::UnexpectedEnd),
-        ("\"a\nb\"", Kind::ControlCharacter),
-        ("\"\0\"", Kind::ControlCharacter),
+        ("\"a\n", Kind::UnexpectedEnd),
+        ("\0\"\"", Kind::UnexpectedByte(0)),
+        ("[1,\u{b}2]", Kind::UnexpectedByte(0x0B)),
+        ("{\"a\"\u{1}:1}", Kind::UnexpectedByte(1)),
         ("\"\\", Kind::UnexpectedEnd),
         ("\"\\x\"", Kind::InvalidEscape),
         ("\"\\u12g4\"", Kind::InvalidEscape),

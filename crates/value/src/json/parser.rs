@@ -238,7 +238,11 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => unescaped.push(self.escape()?),
-                Some(_) => return self.fail(Kind::ControlCharacter),
+                // A control character as it is, as the service takes it; it is answered escaped.
+                Some(control) => {
+                    unescaped.push(char::from(control));
+                    self.at += 1;
+                }
                 None => return self.fail(Kind::UnexpectedEnd),
             }
             let begin = self.at;
