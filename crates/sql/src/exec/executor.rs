@@ -73,20 +73,22 @@ impl<'a> Executor<'a> {
     }
 
     /// An execution of a query that is not streaming, for its first rows behind a key. All documents are pushed again, in
-    /// any order; so many rows come out at most.
+    /// any order; so many rows come out at most. Where they come in the order of their places, rows that are wanted in that
+    /// order come out at once.
     pub fn page(
         bound: &'a Bound,
         env: Env<'a>,
         progress: Progress,
         after: Option<Vec<u8>>,
         rows_max: usize,
+        by_place: bool,
     ) -> Executor<'a> {
         let page = PageOf {
             skipped: progress.skipped,
             emitted: progress.emitted,
             after,
             rows_max: Some(rows_max),
-            sorted: false,
+            sorted: by_place && bound.query().order.is_empty(),
         };
         Executor::of_page(bound, env, page)
     }

@@ -8,7 +8,7 @@ use lapsedb_value::Value;
 use super::group::{Group, Groups};
 use super::output::{Output, PageOf, origin};
 use super::rank::Ranker;
-use super::sort::{Sameness, Sorter, push_tie, sort_key};
+use super::sort::{Sorter, push_tie, sort_key};
 use crate::error::SqlError;
 use crate::eval::{self, Ctx, Flow, Scope, ScopeRef, own};
 use crate::plan::{BoundQuery, BoundSource, ExprKind, Projection, Slot, SourceKind};
@@ -62,18 +62,11 @@ impl<'q> Pipeline<'q> {
             (None, None) if query.order.is_empty() && !query.distinct || page.sorted => {
                 Stage::Straight
             }
-            (None, None) => {
-                let sameness = match (query.distinct, query.order.is_empty()) {
-                    (false, _) => Sameness::None,
-                    (true, true) => Sameness::Key,
-                    (true, false) => Sameness::Value,
-                };
-                Stage::Sorted(Sorter::new(
-                    page.after.clone(),
-                    page.wanted(query),
-                    sameness,
-                ))
-            }
+            (None, None) => Stage::Sorted(Sorter::new(
+                page.after.clone(),
+                page.wanted(query),
+                query.distinct,
+            )),
         };
         let by_stage = matches!(stage, Stage::Sorted(_));
         let out = Output::new(query, page, query.distinct && !by_stage);
@@ -241,8 +234,8 @@ impl<'q> Pipeline<'q> {
             values.push(own(ctx, eval::eval(ctx, &item.expr, scope)?)?);
         }
         let mut key = sort_key(order, &values);
-        let value_at = key.len();
-        if sorter.sameness() == Sameness::None {
+        let mut identity = Vec::new();
+        if !sorter.is_distinct() {
             push_tie(order, self.ordinal, row, &mut key);
             if !sorter.admits(&key) {
                 return Ok(Flow::More);
@@ -252,10 +245,15 @@ impl<'q> Pipeline<'q> {
         if value.is_undefined() {
             return Ok(Flow::More);
         }
-        if sorter.sameness() != Sameness::None {
-            identity_bytes(&value, &mut key);
+        if sorter.is_distinct() {
+            identity_bytes(&value, &mut identity);
+            match order.is_empty() {
+                // Each value comes where it is found first.
+                true => key.extend_from_slice(&origin(self.ordinal, row)),
+                false => key.extend_from_slice(&identity),
+            }
         }
-        sorter.add(ctx, key, value_at, value)?;
+        sorter.add(ctx, key, identity, value)?;
         Ok(Flow::More)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use lapsedb_query::order::{identity_bytes, sort_bytes};
+use lapsedb_query::order::sort_bytes;
 use lapsedb_value::Value;
 
 use crate::error::SqlError;
@@ -14,19 +14,10 @@ const SLACK_ROWS: usize = 1_024;
 
 struct Row {
     key: Vec<u8>,
+    /// What it has in common with the rows that are the same; empty where every row counts.
+    identity: Vec<u8>,
     value: Value,
     bytes: u64,
-}
-
-/// What makes a row the same as another.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sameness {
-    /// Nothing: every row counts.
-    None,
-    /// Its key, which is that of its value.
-    Key,
-    /// Its value, whose key begins so many bytes before the end of the key of the row.
-    Value,
 }
 
 /// The rows seen so far.
@@ -35,7 +26,8 @@ pub(super) struct Sorter {
     after: Option<Vec<u8>>,
     /// How many rows can come out at most.
     wanted: Option<usize>,
-    sameness: Sameness,
+    /// Whether only the first of the rows that are the same comes out.
+    distinct: bool,
     rows: Vec<Row>,
     /// The key of the last row that can come out, if there are enough already.
     last: Option<Vec<u8>>,
@@ -46,17 +38,14 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    pub(super) fn new(after: Option<Vec<u8>>, wanted: Option<u64>, sameness: Sameness) -> Sorter {
-        let wanted = match sameness {
-            // A value may turn out to have come before, so that others move up.
-            Sameness::Value => None,
-            Sameness::None | Sameness::Key => wanted,
-        };
+    pub(super) fn new(after: Option<Vec<u8>>, wanted: Option<u64>, distinct: bool) -> Sorter {
+        // A value may turn out to have come before, so that others move up.
+        let wanted = wanted.filter(|_| !distinct);
         let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
         Sorter {
             after,
             wanted,
-            sameness,
+            distinct,
             rows: Vec::new(),
             last: None,
             done: HashSet::new(),
@@ -67,8 +56,8 @@ impl Sorter {
         }
     }
 
-    pub(super) const fn sameness(&self) -> Sameness {
-        self.sameness
+    pub(super) const fn is_distinct(&self) -> bool {
+        self.distinct
     }
 
     /// Whether a row with this key can come out.
@@ -77,24 +66,32 @@ impl Sorter {
             && self.last.as_deref().is_none_or(|last| key < last)
     }
 
-    /// Takes one row with its key; `value_at` is where the key of the value begins in it.
+    /// Takes one row with its key and what it has in common with the rows that are the same.
     pub(super) fn add(
         &mut self,
         ctx: &Ctx<'_>,
         key: Vec<u8>,
-        value_at: usize,
+        identity: Vec<u8>,
         value: Value,
     ) -> Result<(), SqlError> {
         if !self.admits(&key) {
-            if self.sameness == Sameness::Value {
-                self.done
-                    .insert(key.get(value_at..).unwrap_or_default().to_vec());
+            if self.distinct && !self.done.contains(&identity) {
+                ctx.keep(identity.len() as u64)?;
+                self.done.insert(identity);
             }
             return Ok(());
         }
-        let bytes = key.len() as u64 + weight(&value);
+        if self.distinct && self.done.contains(&identity) {
+            return Ok(());
+        }
+        let bytes = (key.len() + identity.len()) as u64 + weight(&value);
         ctx.keep(bytes)?;
-        self.rows.push(Row { key, value, bytes });
+        self.rows.push(Row {
+            key,
+            identity,
+            value,
+            bytes,
+        });
         if self.rows.len() > self.full {
             self.compact(ctx);
         }
@@ -123,25 +120,24 @@ impl Sorter {
     fn sort(&mut self) {
         // Keys hold the place among equals, so that the order is one whatever the sort does.
         self.rows.sort_by(|a, b| a.key.cmp(&b.key));
-        if self.sameness == Sameness::Key {
-            self.rows.dedup_by(|a, b| a.key == b.key);
+        if self.distinct {
+            let mut seen: HashSet<&[u8]> = HashSet::with_capacity(self.rows.len());
+            let firsts: Vec<bool> = self
+                .rows
+                .iter()
+                .map(|row| {
+                    !self.done.contains(&row.identity) && seen.insert(row.identity.as_slice())
+                })
+                .collect();
+            let mut firsts = firsts.into_iter();
+            self.rows.retain(|_| firsts.next().unwrap_or_default());
         }
     }
 
     /// All rows that can come out, sorted, with their keys.
     pub(super) fn finish(mut self) -> impl Iterator<Item = (Vec<u8>, Value)> {
         self.sort();
-        let (distinct, mut seen) = (self.sameness == Sameness::Value, self.done);
-        self.rows.into_iter().filter_map(move |row| {
-            if distinct {
-                let mut identity = Vec::new();
-                identity_bytes(&row.value, &mut identity);
-                if !seen.insert(identity) {
-                    return None;
-                }
-            }
-            Some((row.key, row.value))
-        })
+        self.rows.into_iter().map(|row| (row.key, row.value))
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use lapsedb_query::exec::{Candidate, Io, Reader, Times};
 use lapsedb_query::order as encoded;
 use lapsedb_query::page::{Place, Position};
-use lapsedb_query::plan::{Choice, TieLen, Wanted};
+use lapsedb_query::plan::{Choice, Plan, TieLen, Wanted};
 use lapsedb_query::planner;
 pub use lapsedb_query::planner::Tuning;
 use lapsedb_record::Clock;
@@ -266,11 +266,7 @@ impl Run<'_> {
     /// The number of living items, which the calendar knows.
     async fn count(&self, page: Page) -> Result<Page> {
         let count = self.scope.view.count(&self.scope.collection).await?;
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "numbers of the query language are doubles"
-        )]
-        let count = Value::number(count as f64);
+        let count = Value::from(i64::try_from(count).unwrap_or(i64::MAX));
         Ok(page.with(vec![count]))
     }
 
@@ -318,6 +314,7 @@ impl Run<'_> {
             _ => None,
         };
         let covered = choice.covered;
+        let by_creation = matches!(choice.plan, Plan::Ordinals(_));
         let needs_item = move |candidate: &Candidate| match &candidate.value {
             Some(value) if covered => encoded::decode(value).is_none(),
             Some(_) | None => !covered,
@@ -337,7 +334,8 @@ impl Run<'_> {
             place => {
                 let after = place.and_then(key);
                 let page = page.after(progress, after);
-                self.whole(io, reader, page, path.as_ref()).await
+                self.whole(io, reader, page, path.as_ref(), by_creation)
+                    .await
             }
         }
     }

@@ -14,13 +14,15 @@ use crate::turns::pass_on;
 const STEP_ITEMS: usize = 128;
 
 impl Run<'_> {
-    /// The first rows behind a key. Everything is looked at again for each page, but only these rows are kept.
+    /// The first rows behind a key. Everything is looked at again for each page, but only these rows are kept. `by_creation`
+    /// says that the items come in that order.
     pub(super) async fn whole(
         &self,
         io: &mut Io<'_>,
         mut reader: Reader<'_>,
         mut page: Page,
         path: Option<&Path>,
+        by_creation: bool,
     ) -> Result<Page> {
         let mut executor = Executor::page(
             self.bound,
@@ -28,6 +30,7 @@ impl Run<'_> {
             page.progress,
             page.after.take(),
             page.rows_max() + 1,
+            by_creation,
         );
         while let Some(mut step) = reader.next(io, STEP_ITEMS).await? {
             if (self.late)() {
