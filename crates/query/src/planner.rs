@@ -241,6 +241,7 @@ impl Planner<'_, '_> {
             ItemRange::Epk(range) if range.is_wide() => Plan::Ordinals(self.everything()),
             ItemRange::Everything
             | ItemRange::Partition(_)
+            | ItemRange::Prefix(_)
             | ItemRange::Epk(_)
             | ItemRange::Spans(_) => Plan::Items,
         })

@@ -32,7 +32,16 @@ pub use image::{Catalog, Upkeep};
 /// The index generation a collection is made with: whole from its first item on. The upper half grows when this program
 /// changes what it writes into an index, so that what older versions have made is built anew; the lower half when a
 /// collection's policy changes.
-pub const FIRST_INDEX_GENERATION: u32 = 1 << 16;
+pub const FIRST_INDEX_GENERATION: u32 = 2 << 16;
+
+/// The generation in which a collection's index is kept, by what its record says. What an older version of this program has
+/// made gets a generation of its own, which is not [`FIRST_INDEX_GENERATION`] and so is not taken for whole before it is built.
+const fn index_generation_of(stored: u32) -> u32 {
+    match stored < FIRST_INDEX_GENERATION {
+        true => FIRST_INDEX_GENERATION | ((stored & 0xFFFF) + 1),
+        false => stored,
+    }
+}
 
 /// The [`Collection::version`] of a collection that is not made yet.
 pub const UNMADE: u64 = 0;
@@ -340,7 +349,7 @@ pub(crate) fn collection_of(
         document,
         partition_key,
         index,
-        index_generation: record.number("indexGeneration")?,
+        index_generation: index_generation_of(record.number("indexGeneration")?),
         index_ready_generation: FIRST_INDEX_GENERATION,
         policy: policy_of(&record.body).ok_or_else(|| bad("TTL policy"))?,
         mongo: record

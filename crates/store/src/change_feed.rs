@@ -107,6 +107,8 @@ pub(crate) enum Within<'a> {
     Everything,
     /// The tail begins with a partition's bytes.
     Partition(Vec<u8>),
+    /// The partition key in it begins with these levels' bytes.
+    Prefix(Vec<u8>),
     Epk(&'a EpkRange),
     Spans(&'a [Span]),
 }
@@ -119,6 +121,11 @@ impl<'a> Within<'a> {
                 let prefix = keys::partition_prefix(collection, partition);
                 Within::Partition(ItemKey::from_bytes(&prefix).tail().to_vec())
             }
+            ItemRange::Prefix(partition) => {
+                let mut levels = Vec::new();
+                partition.encode_levels(&mut levels);
+                Within::Prefix(levels)
+            }
             ItemRange::Epk(range) => Within::Epk(range),
             ItemRange::Spans(spans) => Within::Spans(spans),
         }
@@ -128,6 +135,7 @@ impl<'a> Within<'a> {
         match self {
             Within::Everything => true,
             Within::Partition(prefix) => key.tail().starts_with(prefix),
+            Within::Prefix(levels) => keys::is_under(collection, key, levels),
             Within::Epk(range) => {
                 keys::epk_of(collection, key).is_some_and(|epk| range.contains(epk))
             }

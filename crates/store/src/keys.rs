@@ -101,8 +101,19 @@ pub fn partition_prefix(collection: &Collection, partition: &PartitionKey) -> Ve
     let mut bytes = Vec::with_capacity(64);
     bytes.extend_from_slice(&collection.cid.0.to_be_bytes());
     bytes.extend_from_slice(&epk_bytes(&collection.partition_key, partition));
-    partition.encode_key(&mut bytes);
+    match collection.mongo {
+        Some(_) => partition.rounded().encode_key(&mut bytes),
+        None => partition.encode_key(&mut bytes),
+    }
     bytes
+}
+
+/// Whether an item lies under a prefix of a hierarchical key, given by [`PartitionKey::encode_levels`]. Its effective partition key
+/// does not tell: integers that no double is share that of the nearest one.
+#[must_use]
+pub fn is_under(collection: &Collection, key: &ItemKey, levels: &[u8]) -> bool {
+    let behind = |epk: &[u8]| key.tail().get(epk.len()..).unwrap_or_default();
+    epk_of(collection, key).is_some_and(|epk| behind(epk).starts_with(levels))
 }
 
 /// Bounds of item keys that cover a range of effective partition keys, and perhaps a little more: who scans between them

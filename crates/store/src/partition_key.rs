@@ -5,12 +5,16 @@
 mod definition;
 mod epk;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use lapsedb_value::number::to_f64_exact;
 use lapsedb_value::path::{Path, PathError, Segment};
 use lapsedb_value::{Object, Str, Value, json};
 use smallvec::SmallVec;
+
+use crate::index::bson_key::{from_sortable, sortable};
 
 pub use definition::DefinitionError;
 pub use epk::{
@@ -65,8 +69,10 @@ pub enum Component {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// Any number; minus zero is zero.
+    /// A number that is a double, integers too; minus zero is zero.
     Number(f64),
+    /// An integer that no double is: other partitions than those of its neighbours, though it hashes as the nearest double.
+    Integer(i64),
     /// Any text.
     String(Str),
 }
@@ -196,7 +202,7 @@ impl Component {
             Value::Null => Component::Null,
             Value::Bool(truth) => Component::Bool(*truth),
             Value::Int32(n) => Component::Number(f64::from(*n)),
-            Value::Int64(n) => Component::Number(*n as f64),
+            Value::Int64(n) => to_f64_exact(*n).map_or(Component::Integer(*n), Component::Number),
             // Adding zero makes minus zero plain.
             Value::Double(n) => Component::Number(n + 0.0),
             Value::String(text) => Component::String(text.clone()),
@@ -227,6 +233,7 @@ impl Component {
             Component::Null => Value::Null,
             Component::Bool(truth) => Value::Bool(*truth),
             Component::Number(number) => Value::number(*number),
+            Component::Integer(number) => Value::Int64(*number),
             Component::String(text) => Value::String(text.clone()),
         }
     }
@@ -234,7 +241,11 @@ impl Component {
     fn text_len(&self) -> usize {
         match self {
             Component::String(text) => text.len(),
-            Component::Undefined | Component::Null | Component::Bool(_) | Component::Number(_) => 0,
+            Component::Undefined
+            | Component::Null
+            | Component::Bool(_)
+            | Component::Number(_)
+            | Component::Integer(_) => 0,
         }
     }
 
@@ -254,12 +265,14 @@ impl PartialEq for Component {
             (Component::Number(a), Component::Number(b)) => {
                 Self::number_bits(*a) == Self::number_bits(*b)
             }
+            (Component::Integer(a), Component::Integer(b)) => a == b,
             (Component::String(a), Component::String(b)) => a == b,
             (
                 Component::Undefined
                 | Component::Null
                 | Component::Bool(_)
                 | Component::Number(_)
+                | Component::Integer(_)
                 | Component::String(_),
                 _,
             ) => false,
@@ -276,6 +289,7 @@ impl Hash for Component {
             Component::Undefined | Component::Null => {}
             Component::Bool(truth) => truth.hash(state),
             Component::Number(number) => Self::number_bits(*number).hash(state),
+            Component::Integer(number) => number.hash(state),
             Component::String(text) => text.hash(state),
         }
     }
@@ -340,7 +354,10 @@ impl PartitionKey {
             }
             match component {
                 Component::Undefined => out.extend_from_slice(b"{}"),
-                Component::Null | Component::Bool(_) | Component::Number(_) => {
+                Component::Null
+                | Component::Bool(_)
+                | Component::Number(_)
+                | Component::Integer(_) => {
                     json::write(&component.to_value(), out);
                 }
                 Component::String(text) => json::write_str(text, out),
@@ -359,6 +376,12 @@ impl PartitionKey {
     /// Appends the form used inside storage keys: different keys have different bytes, and no key's bytes begin
     /// another's.
     pub fn encode_key(&self, out: &mut Vec<u8>) {
+        self.encode_levels(out);
+        out.push(KEY_END);
+    }
+
+    /// The same without its end: the storage keys of all keys under this prefix begin with it, and of no others.
+    pub fn encode_levels(&self, out: &mut Vec<u8>) {
         for component in &self.0 {
             match component {
                 Component::Undefined => out.push(KEY_UNDEFINED),
@@ -369,10 +392,32 @@ impl PartitionKey {
                     out.push(KEY_NUMBER);
                     out.extend_from_slice(&ordered_bits(*number).to_be_bytes());
                 }
+                Component::Integer(number) => {
+                    out.push(KEY_INTEGER);
+                    out.extend_from_slice(&sortable(*number).to_be_bytes());
+                }
                 Component::String(text) => push_key_string(text.as_bytes(), out),
             }
         }
-        out.push(KEY_END);
+    }
+
+    /// The key with every number as the nearest double. So Mongo-owned documents are kept, whose ids beside the key are
+    /// exact.
+    #[must_use]
+    pub fn rounded(&self) -> Cow<'_, PartitionKey> {
+        let is_integer = |component: &Component| matches!(component, Component::Integer(_));
+        if !self.0.iter().any(is_integer) {
+            return Cow::Borrowed(self);
+        }
+        let round = |component: &Component| match component {
+            Component::Integer(number) => Component::Number(*number as f64),
+            Component::Undefined
+            | Component::Null
+            | Component::Bool(_)
+            | Component::Number(_)
+            | Component::String(_) => component.clone(),
+        };
+        Cow::Owned(PartitionKey(self.0.iter().map(round).collect()))
     }
 
     /// Reads what [`PartitionKey::encode_key`] wrote at the beginning of the bytes, and says how many bytes it took.
@@ -393,6 +438,11 @@ impl PartitionKey {
                     at += 8;
                     Component::Number(from_ordered_bits(u64::from_be_bytes(raw)))
                 }
+                KEY_INTEGER => {
+                    let raw: [u8; 8] = bytes.get(at..at + 8)?.try_into().ok()?;
+                    at += 8;
+                    Component::Integer(from_sortable(u64::from_be_bytes(raw)))
+                }
                 KEY_STRING => {
                     let (text, len) = take_key_string(bytes.get(at..)?)?;
                     at += len;
@@ -410,6 +460,7 @@ const KEY_NULL: u8 = 0x01;
 const KEY_FALSE: u8 = 0x02;
 const KEY_TRUE: u8 = 0x03;
 const KEY_NUMBER: u8 = 0x05;
+const KEY_INTEGER: u8 = 0x06;
 const KEY_STRING: u8 = 0x08;
 const KEY_END: u8 = 0x0F;
 

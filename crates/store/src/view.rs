@@ -10,6 +10,7 @@ use lapsedb_kv::{AnyEngine, Engine, Snapshot, Space};
 use lapsedb_record::{Lens, Live, Mark, Millis, Stored};
 
 use crate::catalog::{Catalog, Collection, MetaRecord};
+use crate::change_feed::Within;
 use lapsedb_value::Value;
 
 use crate::error::Result;
@@ -40,6 +41,8 @@ pub enum ItemRange {
     Everything,
     /// One logical partition, by id: [`View::scan`] reads items as they lie.
     Partition(PartitionKey),
+    /// All partitions under the first levels of a hierarchical key, by partition and id.
+    Prefix(PartitionKey),
     /// All whose effective partition key lies in a range, by partition and id.
     Epk(EpkRange),
     /// Some partitions, prefixes of partitions and single items, in the order of their keys.
@@ -76,7 +79,8 @@ impl Span {
         Span { from, to }
     }
 
-    /// The span of a whole partition, or of all that begin with the first levels of a hierarchical key.
+    /// The span of a whole partition, or of all that begin with the first levels of a hierarchical key: of these it may hold a few
+    /// more, see [`keys::is_under`].
     #[must_use]
     pub fn of_partition(collection: &Collection, partition: &PartitionKey) -> Span {
         let from = if partition.components().len() < collection.partition_key.paths.len() {
@@ -107,24 +111,17 @@ impl ItemRange {
             ItemRange::Partition(partition) => {
                 ItemRange::Spans(vec![Span::of_partition(collection, &partition)])
             }
-            ItemRange::Everything | ItemRange::Epk(_) | ItemRange::Spans(_) => self,
+            ItemRange::Everything
+            | ItemRange::Prefix(_)
+            | ItemRange::Epk(_)
+            | ItemRange::Spans(_) => self,
         }
     }
 
     /// Whether an item lies in the range.
     #[must_use]
     pub fn contains(&self, collection: &Collection, key: &ItemKey) -> bool {
-        match self {
-            ItemRange::Everything => true,
-            ItemRange::Partition(partition) => {
-                let prefix = keys::partition_prefix(collection, partition);
-                key.as_bytes().starts_with(&prefix)
-            }
-            ItemRange::Epk(range) => {
-                keys::epk_of(collection, key).is_some_and(|epk| range.contains(epk))
-            }
-            ItemRange::Spans(spans) => Span::any_holds(spans, key),
-        }
+        Within::new(collection, self).contains(collection, key)
     }
 
     /// The items of some spans, each once, however they overlap.
@@ -138,7 +135,7 @@ impl ItemRange {
         let bounds = |span: Span| (span.from, span.to);
         match self {
             ItemRange::Everything => None,
-            ItemRange::Partition(partition) => {
+            ItemRange::Partition(partition) | ItemRange::Prefix(partition) => {
                 Some(vec![bounds(Span::of_partition(collection, partition))])
             }
             ItemRange::Epk(range) => Some(vec![keys::epk_bounds(collection, range)]),
@@ -269,18 +266,19 @@ impl View {
                 let to = lapsedb_kv::prefix_end(&prefix);
                 one(Space::Order, (prefix, to))
             }
-            ItemRange::Partition(partition) => (
+            ItemRange::Partition(partition) | ItemRange::Prefix(partition) => (
                 Space::Items,
                 vec![Span::of_partition(collection, partition)],
             ),
             ItemRange::Epk(range) => one(Space::Items, keys::epk_bounds(collection, range)),
             ItemRange::Spans(spans) => (Space::Items, spans.clone()),
         };
-        let epk = match range {
-            ItemRange::Epk(range) => Some(range),
+        let within = match range {
+            // Their spans hold other items too.
+            ItemRange::Prefix(_) | ItemRange::Epk(_) => Some(Within::new(collection, range)),
             ItemRange::Everything | ItemRange::Partition(_) | ItemRange::Spans(_) => None,
         };
-        self.walk(collection, space, spans, epk, resume, limits)
+        self.walk(collection, space, spans, within, resume, limits)
             .await
     }
 
@@ -305,7 +303,7 @@ impl View {
         collection: &Collection,
         space: Space,
         mut spans: Vec<Span>,
-        epk: Option<&EpkRange>,
+        within: Option<Within<'_>>,
         resume: Option<&[u8]>,
         limits: ScanLimits,
     ) -> Result<ItemPage> {
@@ -318,7 +316,7 @@ impl View {
                 first.from = resume.to_vec();
             }
         }
-        let mut walk = Walk::new(self, collection, (space, epk), limits);
+        let mut walk = Walk::new(self, collection, (space, within), limits);
         for span in spans {
             if walk.span(span).await? {
                 break;

@@ -9,7 +9,7 @@ mod strings;
 use crate::json::{
     DEPTH_CEILING, JsonError, JsonErrorKind as Kind, Limits, is_refused, settle_duplicates,
 };
-use crate::{Object, Str, Value, number};
+use crate::{Object, Str, Value};
 
 /// The first byte of binary JSON, which no JSON text can start with.
 const FORMAT_BINARY: u8 = 0x80;
@@ -168,7 +168,7 @@ impl<'a> Decoder<'a> {
             0xDC => i64::from(u32::from_le_bytes(self.array()?)),
             _ => return self.fail_at(begin, Kind::InvalidMarker(marker)),
         };
-        Ok(number::canonical_i64(whole))
+        Ok(Value::from(whole))
     }
 
     fn double(&self, n: f64, begin: usize) -> Step<Value> {

@@ -144,8 +144,8 @@ impl std::error::Error for JsonError {}
 /// commas, no byte order mark, nothing after the value, and UTF-8 throughout. Control characters in
 /// strings need no escape, as in the service; between values they are refused.
 ///
-/// - Numbers become doubles in meaning: [`Value::number`] says which kind. What overflows a double
-///   is an error, what underflows is zero.
+/// - Integers that fit 64 bits are exact; all other numbers become doubles, and [`Value::number`]
+///   says in which kind. What overflows a double is an error, what underflows is zero.
 /// - Of members of the same name the last one wins and takes the place of the first; names in
 ///   [`Limits::duplicates_refused`] are an error instead. Names are compared after unescaping.
 /// - An escape that is half of a surrogate pair is an error: it has no UTF-8, and replacing it

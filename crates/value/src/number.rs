@@ -1,14 +1,18 @@
 //! Numbers: the canonical kind of each, exact comparison between kinds, and their text.
 
+mod sum;
+
 use std::cmp::Ordering;
 
 use crate::Value;
+
+pub use sum::{Sum, midpoint};
 
 /// The largest magnitude up to which every integer is a double: 2^53.
 pub const INTEGER_MAX: i64 = 1 << 53;
 
 /// 2^63 as a double: the first integer above the range of `i64`.
-const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
+pub const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// The number as an integer, if it has no fraction and fits; exact or nothing.
 #[inline]
@@ -21,28 +25,39 @@ pub fn to_i64_exact(n: f64) -> Option<i64> {
 
 /// The number as a [`Value`] in its one canonical kind, see [`Value::number`].
 pub fn canonical(n: f64) -> Value {
-    match to_i64_exact(n) {
-        Some(whole) if whole.unsigned_abs() <= INTEGER_MAX.unsigned_abs() => from_small(whole),
-        Some(_) | None => Value::Double(n),
-    }
+    to_i64_exact(n).map_or(Value::Double(n), Value::from)
 }
 
-/// The integer as the double that NoSQL means by it, in its canonical kind.
+/// The integer as a double, if that is exact.
 #[inline]
-pub fn canonical_i64(n: i64) -> Value {
-    if n.unsigned_abs() <= INTEGER_MAX.unsigned_abs() {
-        from_small(n)
-    } else {
-        canonical(n as f64)
-    }
+pub fn to_f64_exact(n: i64) -> Option<f64> {
+    let near = n as f64;
+    (to_i64_exact(near) == Some(n)).then_some(near)
 }
 
+/// An operation on two numbers: exact where both are integers of 64 bits and the result is one, else on doubles.
+///
+/// `None` if one of them is no number, or the result is not finite.
 #[inline]
-fn from_small(whole: i64) -> Value {
-    match i32::try_from(whole) {
-        Ok(small) => Value::Int32(small),
-        Err(_) => Value::Int64(whole),
+pub fn combine(
+    a: &Value,
+    b: &Value,
+    whole: fn(i64, i64) -> Option<i64>,
+    double: fn(f64, f64) -> f64,
+) -> Option<Value> {
+    if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64())
+        && let Some(exact) = whole(a, b)
+    {
+        return Some(Value::from(exact));
     }
+    let result = double(a.as_f64()?, b.as_f64()?);
+    result.is_finite().then(|| Value::number(result))
+}
+
+/// The sum of two numbers, see [`combine`].
+#[inline]
+pub fn add(a: &Value, b: &Value) -> Option<Value> {
+    combine(a, b, i64::checked_add, |a, b| a + b)
 }
 
 /// The order of two doubles in which NaN comes first and equals itself, and `-0` equals `0`.
@@ -106,18 +121,24 @@ pub fn write_i64(n: i64, out: &mut Vec<u8>) {
     write_u64(n.unsigned_abs(), out);
 }
 
-/// Appends the number as ECMAScript prints it: `3` and not `3.0`, `-0` as `0`, `1e+21`.
+/// Appends the number: a 64-bit integer with all its digits (`3` and not `3.0`, `-0` as `0`), a larger number with an
+/// exponent, and a fraction as ECMAScript prints it.
 ///
+/// So equal numbers have the same text whatever their kind, and who reads a text gets the same number again, also if
+/// he keeps integers and doubles apart: an integer beyond 64 bits never looks like one.
 /// JSON has no text for NaN and the infinities; they leave as relaxed extended JSON.
 pub fn write_f64(n: f64, out: &mut Vec<u8>) {
     match to_i64_exact(n) {
-        // Integers up to 2^53 print alike either way, and this way is faster.
-        Some(whole) if whole.unsigned_abs() <= INTEGER_MAX.unsigned_abs() => write_i64(whole, out),
-        Some(_) | None if n.is_finite() => {
+        Some(whole) => write_i64(whole, out),
+        // ECMAScript prints digits up to here and an exponent from here on.
+        None if n.abs() >= TWO_POW_63 && n.abs() < 1e21 => {
+            out.extend_from_slice(format!("{n:e}").replace('e', "e+").as_bytes());
+        }
+        None if n.is_finite() => {
             let mut buffer = ryu_js::Buffer::new();
             out.extend_from_slice(buffer.format_finite(n).as_bytes());
         }
-        Some(_) | None => {
+        None => {
             let name: &[u8] = match n.is_nan() {
                 true => b"NaN",
                 false if n > 0.0 => b"Infinity",

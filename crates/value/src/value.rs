@@ -25,7 +25,7 @@ pub enum Value {
     Bool(bool),
     /// An integral number of 32 bits.
     Int32(i32),
-    /// An integral number of 64 bits; from JSON only up to 2^53 in magnitude.
+    /// An integral number of 64 bits.
     Int64(i64),
     /// Any other number.
     Double(f64),
@@ -97,7 +97,7 @@ impl Value {
         matches!(self, Value::Int32(_) | Value::Int64(_) | Value::Double(_))
     }
 
-    /// The number, as NoSQL means it; large 64-bit integers are rounded.
+    /// The number as a double; integers beyond 2^53 are rounded.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Int32(n) => Some(f64::from(*n)),
@@ -191,8 +191,8 @@ impl Value {
         &UNDEFINED
     }
 
-    /// The number in its one canonical form: the smallest integer kind that holds it exactly and
-    /// lies within 2^53, else a double. Negative zero becomes zero.
+    /// The number in its one canonical form: the smallest integer kind that holds it exactly, else
+    /// a double. Negative zero becomes zero.
     pub fn number(n: f64) -> Value {
         crate::number::canonical(n)
     }
@@ -236,7 +236,8 @@ impl From<i32> for Value {
 }
 
 impl From<i64> for Value {
-    /// The smallest kind that holds it; beyond 2^53 it stays an exact 64-bit integer.
+    /// The smallest kind that holds it, exactly.
+    #[inline]
     fn from(n: i64) -> Value {
         match i32::try_from(n) {
             Ok(small) => Value::Int32(small),

@@ -76,11 +76,16 @@ pub fn candidates(partition: &PartitionKey, id: &str) -> Vec<DocumentId> {
                 let integer = id.parse::<i64>().ok().map(Value::Int64);
                 values = vec![integer.unwrap_or(Value::Double(*number))];
             }
+            Component::Integer(number) => {
+                let integer = id.parse().ok().filter(|id| id == number);
+                values = integer.map(Value::Int64).into_iter().collect();
+            }
             Component::Null | Component::Bool(_) => values = vec![component.to_value()],
             Component::String(_) | Component::Undefined => {}
         }
     }
     let found: Vec<_> = values.iter().map(DocumentId::of).collect();
+    let partition = partition.rounded();
     found
         .into_iter()
         .filter(|found| found.partition == *partition)

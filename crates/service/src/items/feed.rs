@@ -81,7 +81,7 @@ impl Selection {
                             .map_err(|error| Error::bad_request(error.to_string()))?,
                     )
                 } else {
-                    ItemRange::Epk(EpkRange::of_key(def, &key))
+                    ItemRange::Prefix(key)
                 })
             }
         };
@@ -124,9 +124,10 @@ pub async fn feed(
             let view = &scope.view;
             view.scan(&scope.collection, &range, resume, limits).await?
         }
-        ItemRange::Partition(_) | ItemRange::Epk(_) | ItemRange::Spans(_) => {
-            part(&scope, range, resume, limits).await?
-        }
+        ItemRange::Partition(_)
+        | ItemRange::Prefix(_)
+        | ItemRange::Epk(_)
+        | ItemRange::Spans(_) => part(&scope, range, resume, limits).await?,
     };
     let bytes = page.items.iter().map(|(_, item)| item.body().len()).sum();
     let charge = charge::feed(bytes);
@@ -156,7 +157,9 @@ async fn part(
         ItemRange::Partition(partition) => access::in_partition(collection, partition, |path| {
             access::index_of(collection, path)
         }),
-        ItemRange::Everything | ItemRange::Epk(_) | ItemRange::Spans(_) => Condition::Always,
+        ItemRange::Everything | ItemRange::Prefix(_) | ItemRange::Epk(_) | ItemRange::Spans(_) => {
+            Condition::Always
+        }
     };
     let (track, place) = match resume.and_then(<[u8]>::split_first) {
         None => (None, None),

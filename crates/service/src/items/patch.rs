@@ -3,7 +3,7 @@
 use lapsedb_sql::Env;
 use lapsedb_store::Collection;
 use lapsedb_value::path::Segment;
-use lapsedb_value::{Object, Value};
+use lapsedb_value::{Object, Value, number};
 
 use crate::error::{Error, Result};
 use crate::limits::PATCH_OPERATIONS_MAX;
@@ -33,7 +33,7 @@ enum Verb {
     Set(Value),
     Replace(Value),
     Remove,
-    Increment(f64),
+    Increment(Value),
     Move(Pointer),
 }
 
@@ -130,9 +130,9 @@ impl PatchOp {
             "set" => Verb::Set(operand()?),
             "replace" => Verb::Replace(operand()?),
             "remove" => Verb::Remove,
-            "incr" | "increment" => match operand()?.as_f64() {
-                Some(by) => Verb::Increment(by),
-                None => return Err(invalid("the 'value' of 'incr' must be a number")),
+            "incr" | "increment" => match operand()? {
+                by if by.is_number() => Verb::Increment(by),
+                _ => return Err(invalid("the 'value' of 'incr' must be a number")),
             },
             "move" => {
                 let from = Pointer::parse(value.get("from"), "from")?;
@@ -161,7 +161,7 @@ impl PatchOp {
                 Ok(())
             }
             Verb::Remove => self.path.remove("Remove", root).map(drop),
-            Verb::Increment(by) => self.increment(root, *by),
+            Verb::Increment(by) => self.increment(root, by),
             Verb::Move(from) => {
                 let value = from.remove("Move", root)?;
                 self.path.insert("Move", root, value, true)
@@ -169,22 +169,20 @@ impl PatchOp {
         }
     }
 
-    fn increment(&self, root: &mut Value, by: f64) -> Result<()> {
+    fn increment(&self, root: &mut Value, by: &Value) -> Result<()> {
         match self.path.find(root) {
-            None => self
-                .path
-                .insert("Increment", root, Value::number(by), false),
-            Some(target) => match target.as_f64() {
-                Some(number) if (number + by).is_finite() => {
-                    *target = Value::number(number + by);
+            None => self.path.insert("Increment", root, by.clone(), false),
+            Some(target) if !target.is_number() => Err(invalid(&format!(
+                "'{}' is not a number and cannot be incremented",
+                self.path.text
+            ))),
+            Some(target) => match number::add(target, by) {
+                Some(sum) => {
+                    *target = sum;
                     Ok(())
                 }
-                Some(_) => Err(invalid(&format!(
-                    "the increment of '{}' leaves the range of numbers",
-                    self.path.text
-                ))),
                 None => Err(invalid(&format!(
-                    "'{}' is not a number and cannot be incremented",
+                    "the increment of '{}' leaves the range of numbers",
                     self.path.text
                 ))),
             },

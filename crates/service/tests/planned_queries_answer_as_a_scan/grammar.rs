@@ -9,7 +9,7 @@ pub fn value() -> impl Strategy<Value = String> {
         2 => Just("null".to_owned()),
         3 => any::<bool>().prop_map(|truth| truth.to_string()),
         8 => (-3_i32..6).prop_map(|n| n.to_string()),
-        2 => prop_oneof![Just("2.5"), Just("-0.5"), Just("9007199254740993"), Just("1e300")].prop_map(str::to_owned),
+        2 => prop_oneof![Just("2.5"), Just("-0.5"), Just("9007199254740993"), Just("9007199254740992"), Just("-9007199254740993"), Just("9223372036854775807"), Just("1e300")].prop_map(str::to_owned),
         8 => text().prop_map(|text| format!("\"{text}\"")),
         2 => prop_oneof![Just(""), Just("a"), Just("ab"), Just("b")]
             .prop_map(move |end| format!("\"{long}{end}\"")),

@@ -9,12 +9,10 @@ use super::IndexOf;
 use super::origin::Places;
 use crate::plan::{BinaryOp, Expr, ExprKind, UnaryOp};
 
-/// Beyond this integers share a double, and bytes in the index do not tell them apart.
-const WHOLE_NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
 /// Tags of the kinds of values in the index, from and to.
 const NULLS: (u8, u8) = (0x01, 0x02);
 const BOOLS: (u8, u8) = (0x02, 0x04);
-const NUMBERS: (u8, u8) = (0x05, 0x06);
+const NUMBERS: (u8, u8) = (0x04, 0x07);
 const STRINGS: (u8, u8) = (0x08, 0x09);
 const ARRAYS: (u8, u8) = (0x0A, 0x0B);
 const OBJECTS: (u8, u8) = (0x0C, 0x0D);
@@ -143,7 +141,7 @@ impl Demand<'_> {
             _ => return Condition::Never,
         }
         let (mut from, mut to) = encode::kind_bounds(value);
-        let sharp = is_sharp(value);
+        let sharp = encode::is_exact(value);
         match op {
             BinaryOp::Greater if sharp => from = encode::upper_bound(value),
             BinaryOp::Greater | BinaryOp::GreaterOrEqual => from = encode::lower_bound(value),
@@ -253,14 +251,6 @@ impl Demand<'_> {
             }),
             None => Condition::Always,
         }
-    }
-}
-
-/// Whether the bytes of a value in the index are those of no other.
-fn is_sharp(value: &Value) -> bool {
-    match value.as_f64() {
-        Some(number) => number.abs() < WHOLE_NUMBER_MAX,
-        None => encode::is_exact(value),
     }
 }
 

@@ -13,7 +13,7 @@ mod weight;
 use std::borrow::Cow;
 
 use lapsedb_value::order::deep_equal;
-use lapsedb_value::{Object, Str, Value};
+use lapsedb_value::{Object, Str, Value, number};
 
 pub use context::Env;
 pub(crate) use context::{Ctx, Dialect};
@@ -190,10 +190,10 @@ fn unary(op: UnaryOp, operand: &Value) -> Value {
         UnaryOp::Not => operand
             .as_bool()
             .map_or(Value::Undefined, |truth| Value::Bool(!truth)),
-        UnaryOp::Minus => operand
-            .as_f64()
-            .map_or(Value::Undefined, |n| Value::number(-n)),
-        UnaryOp::Plus => operand.as_f64().map_or(Value::Undefined, Value::number),
+        UnaryOp::Minus => number::combine(&Value::Int32(0), operand, i64::checked_sub, |_, n| -n)
+            .unwrap_or_default(),
+        UnaryOp::Plus if operand.is_number() => operand.clone(),
+        UnaryOp::Plus => Value::Undefined,
         UnaryOp::BitNot => operand
             .as_f64()
             .map_or(Value::Undefined, |n| Value::Int32(!operators::to_int32(n))),

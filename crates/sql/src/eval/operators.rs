@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use lapsedb_value::order::{compare_sql, deep_equal};
-use lapsedb_value::{Str, Value};
+use lapsedb_value::{Str, Value, number};
 
 use crate::ast::BinaryOp;
 use crate::limits::STRING_BYTES_MAX;
@@ -11,11 +11,11 @@ use crate::limits::STRING_BYTES_MAX;
 /// The result of an operator; undefined where the operands do not suit it.
 pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> Value {
     match op {
-        BinaryOp::Multiply => arithmetic(a, b, |x, y| x * y),
-        BinaryOp::Divide => arithmetic(a, b, |x, y| x / y),
-        BinaryOp::Modulo => arithmetic(a, b, |x, y| x % y),
-        BinaryOp::Add => arithmetic(a, b, |x, y| x + y),
-        BinaryOp::Subtract => arithmetic(a, b, |x, y| x - y),
+        BinaryOp::Multiply => arithmetic(a, b, i64::checked_mul, |x, y| x * y),
+        BinaryOp::Divide => arithmetic(a, b, divide_exactly, |x, y| x / y),
+        BinaryOp::Modulo => arithmetic(a, b, i64::checked_rem, |x, y| x % y),
+        BinaryOp::Add => arithmetic(a, b, i64::checked_add, |x, y| x + y),
+        BinaryOp::Subtract => arithmetic(a, b, i64::checked_sub, |x, y| x - y),
         BinaryOp::ShiftLeft => bits(a, b, |x, y| x.wrapping_shl(y as u32)),
         BinaryOp::ShiftRight => bits(a, b, |x, y| x.wrapping_shr(y as u32)),
         BinaryOp::ShiftRightZero => match (a.as_f64(), b.as_f64()) {
@@ -58,14 +58,18 @@ pub(super) fn comparable(a: &Value, b: &Value) -> Option<Ordering> {
     alike.then(|| compare_sql(a, b))
 }
 
-fn arithmetic(a: &Value, b: &Value, op: fn(f64, f64) -> f64) -> Value {
-    match (a.as_f64(), b.as_f64()) {
-        (Some(x), Some(y)) => match op(x, y) {
-            result if result.is_finite() => Value::number(result),
-            _ => Value::Undefined,
-        },
-        _ => Value::Undefined,
-    }
+fn arithmetic(
+    a: &Value,
+    b: &Value,
+    whole: fn(i64, i64) -> Option<i64>,
+    double: fn(f64, f64) -> f64,
+) -> Value {
+    number::combine(a, b, whole, double).unwrap_or_default()
+}
+
+/// The quotient, if it has no fraction.
+fn divide_exactly(a: i64, b: i64) -> Option<i64> {
+    a.checked_div(b).filter(|quotient| quotient * b == a)
 }
 
 fn bits(a: &Value, b: &Value, op: fn(i32, i32) -> i32) -> Value {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use lapsedb_value::Value;
+use lapsedb_value::number::Sum;
 use lapsedb_value::order::compare_sql;
 
 use super::Key;
@@ -16,9 +17,9 @@ pub(super) enum Aggregate {
     Count(u64),
     CountIf(u64),
     /// The sum, until something that is no number spoils it.
-    Sum(Option<f64>),
+    Sum(Option<Sum>),
     /// Likewise, with the number of values.
-    Avg(Option<f64>, u64),
+    Avg(Option<Sum>, u64),
     /// The smallest or largest value, until an array or object spoils it.
     Extreme {
         wanted: Ordering,
@@ -34,8 +35,8 @@ impl Aggregate {
         match kind {
             AggregateKind::Count => Aggregate::Count(0),
             AggregateKind::CountIf => Aggregate::CountIf(0),
-            AggregateKind::Sum => Aggregate::Sum(Some(0.0)),
-            AggregateKind::Avg => Aggregate::Avg(Some(0.0), 0),
+            AggregateKind::Sum => Aggregate::Sum(Some(Sum::ZERO)),
+            AggregateKind::Avg => Aggregate::Avg(Some(Sum::ZERO), 0),
             AggregateKind::Min => Aggregate::Extreme {
                 wanted: Ordering::Less,
                 best: None,
@@ -59,9 +60,9 @@ impl Aggregate {
         match self {
             Aggregate::Count(count) => *count += 1,
             Aggregate::CountIf(count) => *count += u64::from(value.as_bool() == Some(true)),
-            Aggregate::Sum(sum) => *sum = plus(*sum, &value),
+            Aggregate::Sum(sum) => *sum = sum.and_then(|sum| sum.plus(&value)),
             Aggregate::Avg(sum, count) => {
-                *sum = plus(*sum, &value);
+                *sum = sum.and_then(|sum| sum.plus(&value));
                 *count += 1;
             }
             Aggregate::Extreme {
@@ -97,24 +98,15 @@ impl Aggregate {
     pub(super) fn finish(self) -> Value {
         match self {
             Aggregate::Count(count) | Aggregate::CountIf(count) => Value::number(count as f64),
-            Aggregate::Sum(sum) => finite(sum),
-            Aggregate::Avg(_, 0) => Value::Undefined,
-            Aggregate::Avg(sum, count) => finite(sum.map(|sum| sum / count as f64)),
+            Aggregate::Sum(sum) => sum.and_then(Sum::total).unwrap_or_default(),
+            Aggregate::Avg(sum, count) => {
+                let mean = sum.and_then(|sum| sum.divided_by(count));
+                mean.unwrap_or_default()
+            }
             Aggregate::Extreme { spoiled: true, .. } => Value::Undefined,
             Aggregate::Extreme { best, .. } => best.unwrap_or_default(),
             Aggregate::List(items) | Aggregate::Set(items, _) => Value::Array(items),
         }
-    }
-}
-
-fn plus(sum: Option<f64>, value: &Value) -> Option<f64> {
-    Some(sum? + value.as_f64()?)
-}
-
-fn finite(n: Option<f64>) -> Value {
-    match n {
-        Some(n) if n.is_finite() => Value::number(n),
-        _ => Value::Undefined,
     }
 }
 

@@ -7,21 +7,24 @@ use crate::lexer::Token;
 
 /// The value of a number token.
 pub(super) fn number(token: Token<'_>) -> Result<Value, SqlError> {
-    let value = match token.text.get(..2) {
+    let (whole, double): (Option<i64>, Option<f64>) = match token.text.get(..2) {
         Some("0x" | "0X") => hexadecimal(token.text),
-        _ => token.text.parse::<f64>().ok(),
+        _ => (token.text.parse().ok(), token.text.parse().ok()),
     };
-    match value {
-        Some(value) if value.is_finite() => Ok(Value::number(value)),
-        _ => Err(SqlError::number_literal(token.span)),
+    match (whole, double) {
+        (Some(whole), _) => Ok(Value::from(whole)),
+        (None, Some(double)) if double.is_finite() => Ok(Value::number(double)),
+        (None, _) => Err(SqlError::number_literal(token.span)),
     }
 }
 
-fn hexadecimal(text: &str) -> Option<f64> {
-    let digits = text.get(2..)?;
-    digits.chars().try_fold(0.0, |sum, digit| {
+/// The integer, if it fits 64 bits, and the nearest double.
+fn hexadecimal(text: &str) -> (Option<i64>, Option<f64>) {
+    let digits = text.get(2..).unwrap_or_default();
+    let double = digits.chars().try_fold(0.0, |sum, digit| {
         Some(sum * 16.0 + f64::from(digit.to_digit(16)?))
-    })
+    });
+    (i64::from_str_radix(digits, 16).ok(), double)
 }
 
 /// The text of a string token: quotes taken off, escapes resolved.

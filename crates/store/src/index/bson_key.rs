@@ -201,6 +201,12 @@ pub fn sortable(number: i64) -> u64 {
     number.cast_unsigned() ^ (1 << 63)
 }
 
+/// The number that [`sortable`] has made sort.
+#[must_use]
+pub fn from_sortable(bits: u64) -> i64 {
+    (bits ^ (1 << 63)).cast_signed()
+}
+
 /// No value is longer than a document, which is far below 4 GiB.
 fn push_length(length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());

@@ -24,14 +24,19 @@ fn item(text: &str) -> Object {
 }
 
 /// Values of all kinds whose order the index keeps.
-const VALUES: [&str; 11] = [
+const VALUES: [&str; 16] = [
     "",
     "null",
     "false",
     "true",
+    "-9007199254740993",
     "-7.5",
     "0",
     "12",
+    "9007199254740992",
+    "9007199254740993",
+    "9223372036854775807",
+    "9223372036854775808",
     r#""""#,
     r#""a""#,
     r#""a\u0000b""#,

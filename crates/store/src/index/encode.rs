@@ -6,15 +6,23 @@
 //! | kind | bytes |
 //! |---|---|
 //! | undefined, null, false, true | `00`, `01`, `02`, `03` |
-//! | number | `05`, then eight bytes that sort as the doubles do |
+//! | number below -2^63, and what is not a number | `04 00`, then eight bytes that sort as the doubles do |
+//! | number below -2^53, which is an integer | `04 01`, then eight bytes that sort as the integers do |
+//! | number below 2^53 | `05`, then eight bytes that sort as the doubles do |
+//! | number below 2^63, which is an integer | `06 00`, then eight bytes that sort as the integers do |
+//! | any other number | `06 01`, then eight bytes that sort as the doubles do |
 //! | string | `08`, UTF-8 with `00` as `01 01` and `01` as `01 02`, then `00` |
 //! | long string | `08`, the first bytes likewise, then `FF` and a hash of the whole |
 //! | array, object, and what only BSON knows | `0A`, `0C`, `0E` and a hash |
 
+use std::ops::Range;
+
+use lapsedb_value::number::{INTEGER_MAX, TWO_POW_63, to_f64_exact, to_i64_exact};
 use lapsedb_value::path::{Path, Segment};
 use lapsedb_value::{Object, Value};
 use smallvec::SmallVec;
 
+use super::bson_key::{from_sortable, sortable};
 use super::policy::{Cursor, IndexPolicy};
 
 /// Bytes of a string that are kept for sorting.
@@ -27,7 +35,10 @@ const UNDEFINED: u8 = 0x00;
 const NULL: u8 = 0x01;
 const FALSE: u8 = 0x02;
 const TRUE: u8 = 0x03;
+/// Below -2^53 and from 2^53 on doubles are integers, and other integers lie between them.
+const NUMBER_LOW: u8 = 0x04;
 const NUMBER: u8 = 0x05;
+const NUMBER_HIGH: u8 = 0x06;
 const STRING: u8 = 0x08;
 const ARRAY: u8 = 0x0A;
 const OBJECT: u8 = 0x0C;
@@ -118,9 +129,9 @@ pub fn value_bytes(value: &Value) -> TermBytes {
         Value::Null => SmallVec::from_slice(&[NULL]),
         Value::Bool(false) => SmallVec::from_slice(&[FALSE]),
         Value::Bool(true) => SmallVec::from_slice(&[TRUE]),
-        Value::Int32(n) => number_bytes(f64::from(*n)),
-        Value::Int64(n) => number_bytes(*n as f64),
-        Value::Double(n) => number_bytes(*n),
+        Value::Int32(n) => hashed(NUMBER, number_bits(f64::from(*n))),
+        Value::Int64(n) => integer_bytes(*n),
+        Value::Double(n) => double_bytes(*n),
         Value::String(text) => string_bytes(text),
         Value::Date(_)
         | Value::ObjectId(_)
@@ -140,10 +151,12 @@ pub fn value_bytes(value: &Value) -> TermBytes {
 /// Whether a value's bytes in the index are those of no other value, and sort as it does.
 pub fn is_exact(value: &Value) -> bool {
     match value {
-        Value::Undefined | Value::Null | Value::Bool(_) | Value::Int32(_) | Value::Double(_) => {
-            true
-        }
-        Value::Int64(n) => n.unsigned_abs() <= 1 << 53,
+        Value::Undefined
+        | Value::Null
+        | Value::Bool(_)
+        | Value::Int32(_)
+        | Value::Int64(_)
+        | Value::Double(_) => true,
         Value::String(text) => text.len() <= STRING_PREFIX_BYTES_MAX,
         Value::Array(_)
         | Value::Object(_)
@@ -206,6 +219,7 @@ pub fn kind_bounds(value: &Value) -> (TermBytes, TermBytes) {
     let tag = value_bytes(value).first().copied().unwrap_or(UNDEFINED);
     let (from, to) = match tag {
         FALSE | TRUE => (FALSE, TRUE + 1),
+        NUMBER_LOW | NUMBER | NUMBER_HIGH => (NUMBER_LOW, NUMBER_HIGH + 1),
         tag => (tag, tag + 1),
     };
     (SmallVec::from_slice(&[from]), SmallVec::from_slice(&[to]))
@@ -217,8 +231,63 @@ fn hashed(tag: u8, hash: u64) -> TermBytes {
     bytes
 }
 
-fn number_bytes(number: f64) -> TermBytes {
-    hashed(NUMBER, number_bits(number))
+fn integer_bytes(number: i64) -> TermBytes {
+    if SMALL_INTEGERS.contains(&number) {
+        return hashed(NUMBER, number_bits(number as f64));
+    }
+    let (tag, form) = match number < 0 {
+        true => (NUMBER_LOW, 1),
+        false => (NUMBER_HIGH, 0),
+    };
+    far_bytes(tag, form, sortable(number))
+}
+
+fn double_bytes(number: f64) -> TermBytes {
+    match to_i64_exact(number) {
+        Some(whole) => integer_bytes(whole),
+        // What is not a number comes first.
+        None if number.is_nan() || number < -TWO_POW_63 => {
+            far_bytes(NUMBER_LOW, 0, number_bits(number))
+        }
+        None if number >= TWO_POW_63 => far_bytes(NUMBER_HIGH, 1, number_bits(number)),
+        None => hashed(NUMBER, number_bits(number)),
+    }
+}
+
+/// A number that is far from zero: the tag, whether it lies inside or outside of the integers of 64 bits, and its bits.
+fn far_bytes(tag: u8, form: u8, bits: u64) -> TermBytes {
+    let mut bytes = SmallVec::from_slice(&[tag, form]);
+    bytes.extend_from_slice(&bits.to_be_bytes());
+    bytes
+}
+
+/// Integers that have their bytes from the double; between those below and above there are integers that no double is.
+const SMALL_INTEGERS: Range<i64> = -INTEGER_MAX..INTEGER_MAX;
+
+/// How many bytes follow the tag of a value that has no end of its own; none for strings.
+pub(super) const fn len_behind(tag: u8) -> Option<usize> {
+    match tag {
+        UNDEFINED | NULL | FALSE | TRUE => Some(0),
+        NUMBER_LOW | NUMBER_HIGH => Some(9),
+        STRING => None,
+        // Eight bytes of a number or a hash.
+        _ => Some(8),
+    }
+}
+
+/// The number that bytes in the index were made of; `None` for other bytes, and for what is not a number.
+pub(super) fn decode_number(bytes: &[u8]) -> Option<Value> {
+    let eight = |bytes: &[u8]| Some(u64::from_be_bytes(bytes.try_into().ok()?));
+    match bytes {
+        [NUMBER, bits @ ..] | [NUMBER_LOW, 0, bits @ ..] | [NUMBER_HIGH, 1, bits @ ..] => {
+            let number = number_of_bits(eight(bits)?);
+            (!number.is_nan()).then(|| Value::number(number))
+        }
+        [NUMBER_LOW, 1, bits @ ..] | [NUMBER_HIGH, 0, bits @ ..] => {
+            Some(Value::Int64(from_sortable(eight(bits)?)))
+        }
+        _ => None,
+    }
 }
 
 /// Bits that sort as unsigned integers the way the numbers sort; what is not a number comes first.
@@ -233,6 +302,14 @@ fn number_bits(number: f64) -> u64 {
     } else {
         bits | 1 << 63
     }
+}
+
+fn number_of_bits(bits: u64) -> f64 {
+    f64::from_bits(if bits >> 63 == 1 {
+        bits & !(1 << 63)
+    } else {
+        !bits
+    })
 }
 
 fn string_bytes(text: &str) -> TermBytes {
@@ -257,9 +334,10 @@ fn escape(text: &[u8], mut push: impl FnMut(u8)) {
     }
 }
 
-/// Appends a value wholly: two values have the same bytes only if they are equal.
+/// Appends a value wholly: two values have the same bytes only if they are equal. They do not sort as the values do.
 ///
-/// Members are sorted by name, because their order does not tell objects apart.
+/// Members are sorted by name, because their order does not tell objects apart. Unique entries are made of these bytes
+/// and never made anew: the bytes of a value must not change.
 pub fn whole(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::String(text) => {
@@ -278,12 +356,15 @@ pub fn whole(value: &Value, out: &mut Vec<u8>) {
             out.push(OBJECT);
             whole_members(object, out);
         }
-        Value::Undefined
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Int32(_)
-        | Value::Int64(_)
-        | Value::Double(_) => out.extend_from_slice(&value_bytes(value)),
+        Value::Undefined | Value::Null | Value::Bool(_) => {
+            out.extend_from_slice(&value_bytes(value));
+        }
+        Value::Int32(n) => out.extend_from_slice(&whole_number(f64::from(*n))),
+        Value::Int64(n) => match to_f64_exact(*n) {
+            Some(double) => out.extend_from_slice(&whole_number(double)),
+            None => out.extend_from_slice(&hashed(NUMBER_HIGH, n.cast_unsigned())),
+        },
+        Value::Double(n) => out.extend_from_slice(&whole_number(*n)),
         Value::Date(_)
         | Value::ObjectId(_)
         | Value::Binary { .. }
@@ -300,6 +381,11 @@ pub fn whole(value: &Value, out: &mut Vec<u8>) {
             whole_other(value, out);
         }
     }
+}
+
+/// Every number that is a double has the bytes that it has always had.
+fn whole_number(number: f64) -> TermBytes {
+    hashed(NUMBER, number_bits(number))
 }
 
 fn whole_members(object: &Object, out: &mut Vec<u8>) {

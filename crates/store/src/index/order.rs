@@ -8,12 +8,9 @@ use super::encode::{self, STRING_PREFIX_BYTES_MAX};
 pub const SORT_STRING_BYTES_MAX: usize = 1024;
 
 const STRING: u8 = 0x08;
-const NUMBER: u8 = 0x05;
 const END: u8 = 0x00;
 const ESCAPE: u8 = 0x01;
 const CUT: u8 = 0xFF;
-/// Whole numbers below this have one form; above it several integers share a double.
-const WHOLE_NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Appends bytes that sort as values do in a result. Where the index keeps a value whole they are its bytes there; of a long
 /// string more is kept, and what the index has kept of it comes first. Bytes of one value never begin those of another.
@@ -42,12 +39,6 @@ pub fn identity_bytes(value: &Value, out: &mut Vec<u8>) {
     sort_bytes(value, out);
     let whole = match value {
         Value::String(text) => text.len() <= SORT_STRING_BYTES_MAX,
-        Value::Int64(number) => {
-            if !encode::is_exact(value) {
-                out.extend_from_slice(&number.to_be_bytes());
-            }
-            true
-        }
         value => encode::is_exact(value),
     };
     if !whole {
@@ -77,8 +68,8 @@ pub fn tie_len_of_parts(bytes: &[u8], falling: &[bool]) -> Option<usize> {
     for falling in falling {
         let turned = |byte: &u8| if *falling { !*byte } else { *byte };
         let rest = bytes.get(at..)?;
-        let len = match turned(rest.first()?) {
-            STRING => {
+        let len = match encode::len_behind(turned(rest.first()?)) {
+            None => {
                 let end = rest
                     .iter()
                     .position(|byte| matches!(turned(byte), END | CUT))?;
@@ -87,9 +78,7 @@ pub fn tie_len_of_parts(bytes: &[u8], falling: &[bool]) -> Option<usize> {
                 }
                 end + 1
             }
-            0x00..=0x03 => 1,
-            // A tag, and eight bytes of a number or a hash.
-            _ => 9,
+            Some(behind) => 1 + behind,
         };
         at += len;
     }
@@ -103,21 +92,9 @@ pub fn decode(bytes: &[u8]) -> Option<Value> {
         [0x01] => Some(Value::Null),
         [0x02] => Some(Value::Bool(false)),
         [0x03] => Some(Value::Bool(true)),
-        [NUMBER, rest @ ..] => decode_number(rest),
         [STRING, rest @ ..] => decode_string(rest),
-        _ => None,
+        number => encode::decode_number(number),
     }
-}
-
-fn decode_number(bytes: &[u8]) -> Option<Value> {
-    let bits = u64::from_be_bytes(bytes.try_into().ok()?);
-    let number = f64::from_bits(if bits >> 63 == 1 {
-        bits & !(1 << 63)
-    } else {
-        !bits
-    });
-    // What is not a number fails the comparison too.
-    (number.abs() < WHOLE_NUMBER_MAX).then(|| Value::number(number))
 }
 
 fn decode_string(bytes: &[u8]) -> Option<Value> {
@@ -143,7 +120,14 @@ mod tests {
     fn values() -> Vec<Value> {
         let long = "x".repeat(300);
         let mut values = vec![Value::Null, Value::Bool(false), Value::Bool(true)];
-        values.extend([-1e300, -2.5, -1.0, 0.0, 0.5, 1.0, 3.0, 1e10].map(Value::number));
+        values.extend([-1e300, -2.5, -1.0, 0.0, 0.5, 1.0, 3.0, 1e10, 1e300].map(Value::number));
+        let edges = [i64::MIN, -(1 << 53), 1 << 53, i64::MAX - 1];
+        values.extend(
+            edges
+                .into_iter()
+                .flat_map(|edge| [edge, edge + 1])
+                .map(Value::Int64),
+        );
         let texts = [
             "",
             "\0",
@@ -182,8 +166,7 @@ mod tests {
     fn short_values_are_read_back_and_long_ones_are_not() {
         for value in values() {
             let bytes = encode::value_bytes(&value);
-            let whole = value.as_str().is_none_or(|text| text.len() <= 256)
-                && value.as_f64().is_none_or(|number| number.abs() < 1e15);
+            let whole = value.as_str().is_none_or(|text| text.len() <= 256);
             let back = decode(&bytes);
             assert_eq!(back.is_some(), whole, "{value}");
             assert!(

@@ -80,7 +80,11 @@ fn hash_v1(components: &[Component]) -> Epk {
                 input.extend_from_slice(cut(text).as_bytes());
                 input.push(0);
             }
-            Component::Undefined | Component::Null | Component::Bool(_) | Component::Number(_) => {
+            Component::Undefined
+            | Component::Null
+            | Component::Bool(_)
+            | Component::Number(_)
+            | Component::Integer(_) => {
                 push_hash_input(component, 0, &mut input);
             }
         }
@@ -96,6 +100,7 @@ fn hash_v1(components: &[Component]) -> Epk {
             Component::Bool(false) => out.push(TAG_FALSE),
             Component::Bool(true) => out.push(TAG_TRUE),
             Component::Number(number) => push_v1_number(*number, &mut out),
+            Component::Integer(number) => push_v1_number(*number as f64, &mut out),
             Component::String(text) => push_v1_string(cut(text), &mut out),
         }
     }
@@ -113,16 +118,21 @@ fn push_hash_input<const N: usize>(
         Component::Null => out.push(TAG_NULL),
         Component::Bool(false) => out.push(TAG_FALSE),
         Component::Bool(true) => out.push(TAG_TRUE),
-        Component::Number(number) => {
-            out.push(TAG_NUMBER);
-            out.extend_from_slice(&(number + 0.0).to_le_bytes());
-        }
+        Component::Number(number) => push_hash_number(*number, out),
+        // Clients hash every number as a double.
+        Component::Integer(number) => push_hash_number(*number as f64, out),
         Component::String(text) => {
             out.push(TAG_STRING);
             out.extend_from_slice(text.as_bytes());
             out.push(terminator);
         }
     }
+}
+
+fn push_hash_number<const N: usize>(number: f64, out: &mut SmallVec<[u8; N]>) {
+    out.push(TAG_NUMBER);
+    // Adding zero makes minus zero plain.
+    out.extend_from_slice(&(number + 0.0).to_le_bytes());
 }
 
 /// The first characters of a string, all that version 1 looks at.

@@ -128,6 +128,18 @@ fn every_vector_of_the_specification() {
 }
 
 #[test]
+fn an_integer_hashes_as_the_nearest_double() {
+    for version in [Version::V1, Version::V2] {
+        for number in [(1i64 << 53) + 1, i64::MAX, i64::MIN + 1] {
+            assert_eq!(
+                hash(version, Component::Integer(number)),
+                hash(version, Component::Number(number as f64))
+            );
+        }
+    }
+}
+
+#[test]
 fn minus_zero_is_zero() {
     for version in [Version::V1, Version::V2] {
         assert_eq!(

@@ -38,6 +38,8 @@ fn samples() -> Vec<Component> {
         f64::MAX,
     ];
     all.extend(numbers.map(Component::Number));
+    // Behind all doubles, whose bytes are as they have always been.
+    all.extend([-(1i64 << 53) - 1, (1 << 53) + 1, i64::MAX - 1, i64::MAX].map(Component::Integer));
     let texts = [
         "",
         "\0",
@@ -71,6 +73,17 @@ fn headers_of_every_kind_are_read() {
         ("[1]", key([Component::Number(1.0)])),
         ("[1.0]", key([Component::Number(1.0)])),
         ("[-0]", key([Component::Number(0.0)])),
+        ("[1e18]", key([Component::Number(1e18)])),
+        ("[1000000000000000000]", key([Component::Number(1e18)])),
+        (
+            "[9007199254740993]",
+            key([Component::Integer((1 << 53) + 1)]),
+        ),
+        ("[9223372036854775807]", key([Component::Integer(i64::MAX)])),
+        (
+            "[9223372036854775808]",
+            key([Component::Number(2f64.powi(63))]),
+        ),
         ("[null]", key([Component::Null])),
         ("[true]", key([Component::Bool(true)])),
         ("[false]", key([Component::Bool(false)])),
@@ -175,6 +188,28 @@ fn storage_bytes_are_read_back_and_begin_no_other() {
                 keys[i],
                 keys[j]
             );
+        }
+    }
+}
+
+#[test]
+fn integers_that_no_double_is_are_keys_of_their_own() {
+    let of = |number: i64| Component::of(&Value::Int64(number));
+    for edge in [1i64 << 53, -(1 << 53), i64::MAX - 2000, i64::MIN + 2001] {
+        for number in edge - 2000..=edge + 2000 {
+            let rounded = number as f64;
+            let exact = rounded as i128 == i128::from(number);
+            assert_eq!(of(number) == Component::of(&Value::Double(rounded)), exact);
+            assert_ne!(of(number), of(number - 1));
+            let numbered = key([of(number)]);
+            assert_eq!(*numbered.rounded(), key([Component::Number(rounded)]));
+            let mut bytes = Vec::new();
+            numbered.encode_key(&mut bytes);
+            assert_eq!(
+                PartitionKey::decode_key(&bytes),
+                Some((numbered.clone(), bytes.len()))
+            );
+            assert_eq!(PartitionKey::parse(&numbered.to_json()), Ok(numbered));
         }
     }
 }

@@ -6,9 +6,9 @@ use lapsedb_record::{HEADER_BYTES, Lens, Live, Mark, Stored};
 
 use super::{ItemPage, ScanLimits, Span, View};
 use crate::catalog::Collection;
+use crate::change_feed::Within;
 use crate::error::Result;
-use crate::keys::{self, ItemKey};
-use crate::partition_key::EpkRange;
+use crate::keys::ItemKey;
 use crate::usage::Tally;
 
 /// How many rows one step of a scan asks of the engine.
@@ -36,7 +36,8 @@ pub(super) struct Walk<'a> {
     pub(super) lens: Lens,
     pub(super) collection: &'a Collection,
     space: Space,
-    epk: Option<&'a EpkRange>,
+    /// What the items must lie in, where the spans hold others too.
+    within: Option<Within<'a>>,
     limits: ScanLimits,
     bytes_left: usize,
     /// Items that are read at once.
@@ -54,7 +55,7 @@ impl<'a> Walk<'a> {
     pub(super) fn new(
         view: &'a View,
         collection: &'a Collection,
-        (space, epk): (Space, Option<&'a EpkRange>),
+        (space, within): (Space, Option<Within<'a>>),
         limits: ScanLimits,
     ) -> Walk<'a> {
         Walk {
@@ -62,7 +63,7 @@ impl<'a> Walk<'a> {
             lens: view.lens(collection),
             collection,
             space,
-            epk,
+            within,
             limits,
             bytes_left: limits.bytes_max,
             together: TOGETHER_MIN,
@@ -200,8 +201,8 @@ impl<'a> Walk<'a> {
     /// The item that a row is, if it is alive and in the range.
     fn item(&self, key: &[u8], value: Bytes) -> Result<Option<Found>> {
         let key = ItemKey::from_bytes(key);
-        if let Some(range) = self.epk
-            && !keys::epk_of(self.collection, &key).is_some_and(|epk| range.contains(epk))
+        if let Some(within) = &self.within
+            && !within.contains(self.collection, &key)
         {
             return Ok(None);
         }

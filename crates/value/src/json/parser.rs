@@ -5,7 +5,7 @@ use super::{
     DEPTH_CEILING, JsonError, JsonErrorKind as Kind, Limits, is_refused, settle_duplicates,
 };
 use crate::text::{Until, plain_run};
-use crate::{Object, Str, Value, number};
+use crate::{Object, Str, Value};
 
 /// Members for which room is made at once.
 const MEMBERS_EXPECTED: usize = 16;
@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
         let digits_begin = self.at;
         let mut whole: u64 = 0;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            // More digits than fit are read again below, as a double.
+            // It wraps only beyond the digits of a u64, and then the text is read again, as a double.
             whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
@@ -336,9 +336,11 @@ impl<'a> Parser<'a> {
             return self.bad_number();
         }
         let has_more = matches!(self.peek(), Some(b'.' | b'e' | b'E'));
-        if !has_more && digits <= SAFE_DIGITS {
-            let whole = whole as i64;
-            return Ok(number::canonical_i64(if negative { -whole } else { whole }));
+        if !has_more
+            && digits <= SAFE_DIGITS
+            && let Some(whole) = signed(negative, whole)
+        {
+            return Ok(Value::from(whole));
         }
         self.fraction_and_exponent()?;
         let parsed = self.text[begin..self.at].parse::<f64>();
@@ -389,5 +391,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Integers of so many digits fit an `i64` whatever the digits are.
-const SAFE_DIGITS: usize = 18;
+/// Integers of so many digits fit a `u64` whatever the digits are.
+const SAFE_DIGITS: usize = 19;
+
+/// The integer of a sign and a magnitude, if it fits.
+#[inline]
+fn signed(negative: bool, magnitude: u64) -> Option<i64> {
+    match negative {
+        false => i64::try_from(magnitude).ok(),
+        true => 0i64.checked_sub_unsigned(magnitude),
+    }
+}

@@ -19,6 +19,7 @@ pub fn number() -> impl Strategy<Value = Value> {
     let finite = any::<f64>().prop_filter("JSON has only finite numbers", |n| n.is_finite());
     prop_oneof![
         any::<i32>().prop_map(|n| Value::number(f64::from(n))),
+        any::<i64>().prop_map(Value::from),
         any::<i64>().prop_map(|n| Value::number(n as f64)),
         finite.prop_map(Value::number),
         (-1000i32..1000).prop_map(|n| Value::number(f64::from(n) / 8.0)),

@@ -116,7 +116,7 @@ impl<'a> Access<'a> {
         match range {
             ItemRange::Everything => self.by_filter(),
             ItemRange::Partition(partition) => self.by_partition(partition),
-            ItemRange::Epk(_) | ItemRange::Spans(_) => Within {
+            ItemRange::Prefix(_) | ItemRange::Epk(_) | ItemRange::Spans(_) => Within {
                 range,
                 points: false,
                 condition: Condition::Always,
@@ -208,7 +208,7 @@ pub(in crate::items) fn in_partition(
     let seeks = levels
         .zip(partition.components())
         .filter_map(|(path, component)| {
-            let value = certain_value(component)?;
+            let value = certain_value(collection, component)?;
             Some(Condition::Seek(Seek {
                 index: index_of(path)?,
                 bounds: vec![Bounds::Value(encode::value_bytes(&value).to_vec())],
@@ -220,14 +220,18 @@ pub(in crate::items) fn in_partition(
 }
 
 /// The value that every item of a partition has in the index, if that is certain.
-fn certain_value(component: &Component) -> Option<Value> {
+fn certain_value(collection: &Collection, component: &Component) -> Option<Value> {
     match component {
         Component::Undefined => None,
+        // Of a Mongo-owned collection one partition holds all integers that round to one double.
+        Component::Number(_) | Component::Integer(_) if collection.mongo.is_some() => None,
         // It may stand for an object id.
         Component::String(text) if text.len() == OBJECT_ID_DIGITS => None,
-        Component::Null | Component::Bool(_) | Component::Number(_) | Component::String(_) => {
-            Some(component.to_value())
-        }
+        Component::Null
+        | Component::Bool(_)
+        | Component::Number(_)
+        | Component::Integer(_)
+        | Component::String(_) => Some(component.to_value()),
     }
 }
 

@@ -9,7 +9,5 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     let part = Part::from_name(args::text(args, 0)?)?;
     let start = DateTime::parse(args::text(args, 1)?)?;
     let end = DateTime::parse(args::text(args, 2)?)?;
-    Some(Value::number(
-        (end.count(part)? - start.count(part)?) as f64,
-    ))
+    Some(Value::from(end.count(part)? - start.count(part)?))
 }

@@ -6,7 +6,5 @@ use crate::functions::args::{self, Args};
 use crate::functions::civil::DateTime;
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    Some(Value::number(
-        DateTime::parse(args::text(args, 0)?)?.ticks() as f64,
-    ))
+    Some(Value::from(DateTime::parse(args::text(args, 0)?)?.ticks()))
 }

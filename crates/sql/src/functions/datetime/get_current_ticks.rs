@@ -8,5 +8,5 @@ use crate::functions::args::Args;
 use crate::functions::civil::DateTime;
 
 pub(crate) fn call(ctx: &Ctx<'_>, _: &Args<'_>) -> Result<Option<Value>, SqlError> {
-    Ok(DateTime::from_millis(ctx.now_ms()).map(|now| Value::number(now.ticks() as f64)))
+    Ok(DateTime::from_millis(ctx.now_ms()).map(|now| Value::from(now.ticks())))
 }

@@ -5,6 +5,8 @@ use lapsedb_value::Value;
 use crate::functions::args::{self, Args};
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    let x = args::number(args, 0)?;
-    args::finite(x.abs())
+    match args::integer(args, 0).and_then(i64::checked_abs) {
+        Some(whole) => Some(Value::from(whole)),
+        None => args::finite(args::number(args, 0)?.abs()),
+    }
 }

@@ -5,6 +5,5 @@ use lapsedb_value::Value;
 use crate::functions::args::{self, Args};
 
 pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    let x = args::number(args, 0)?;
-    args::finite(x.ceil())
+    args::unless_whole(args, 0, f64::ceil)
 }

@@ -14,6 +14,9 @@ pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
     } else {
         0
     };
+    if let (Some(whole), 0..) = (args::integer(args, 0), digits) {
+        return Some(Value::from(whole));
+    }
     if digits > DIGITS_MAX {
         return args::finite(x);
     }
