@@ -29,14 +29,14 @@ fn definition() -> Object {
     value.as_object().unwrap().clone()
 }
 
-async fn set_generation(store: &Store, changes: u32) {
+async fn set_generation(store: &Store, index_generation: u32) {
     let view = store.view().await.unwrap();
     let body = CollectionBody {
         cid: CID,
         database: 1,
         id: "c",
         document: definition(),
-        index_generation: FIRST_INDEX_GENERATION + changes,
+        index_generation,
         policy: Policy::new(Setting::Off),
         mongo: None,
         history: History::default(),
@@ -134,7 +134,7 @@ fn entries_are_those_of_the_items_whoever_wrote_when() {
         let folder = tempfile::TempDir::new().unwrap();
         for place in [Place::Memory, Place::Disk(folder.path().to_path_buf())] {
             let store = Arc::new(Store::open(options(place)).await.unwrap());
-            set_generation(&store, 0).await;
+            set_generation(&store, FIRST_INDEX_GENERATION).await;
             let (next, stop) = (
                 Arc::new(AtomicU64::new(0)),
                 Arc::new(AtomicBool::new(false)),
@@ -154,7 +154,7 @@ fn entries_are_those_of_the_items_whoever_wrote_when() {
                 })
                 .collect();
             for changes in 1..=POLICY_CHANGES {
-                set_generation(&store, changes).await;
+                set_generation(&store, FIRST_INDEX_GENERATION + changes).await;
                 while !store.build_index(CID, 100).await.unwrap() {}
                 check(&store).await;
             }
@@ -162,6 +162,40 @@ fn entries_are_those_of_the_items_whoever_wrote_when() {
             for writer in writers {
                 writer.await.unwrap();
             }
+            check(&store).await;
+        }
+    });
+}
+
+/// Writes the record of the collection as a change of any other setting does.
+async fn change_setting(store: &Store) {
+    let (view, collection) = look(store).await;
+    let mut change = MetaChange::default();
+    change.put(
+        keys::meta_numbered(MetaKind::Collection, CID.0),
+        collection.body().into_object(),
+    );
+    store.change_catalog(&view, change).await.unwrap();
+}
+
+#[test]
+fn the_index_of_an_older_program_is_built_anew_and_not_asked_before() {
+    lapsedb_testkit::run_on_threads(1, async {
+        for older in [1, 1 << 16, (1 << 16) + 3, FIRST_INDEX_GENERATION - 2] {
+            let store = Store::open(options(Place::Memory)).await.unwrap();
+            set_generation(&store, older).await;
+            for number in 0..ITEMS {
+                write(&store, number).await;
+            }
+            for _ in 0..2 {
+                let (_, collection) = look(&store).await;
+                assert!(!collection.index_is_whole(), "{older}");
+                assert!(collection.index_generation > FIRST_INDEX_GENERATION);
+                change_setting(&store).await;
+            }
+            while !store.build_index(CID, 100).await.unwrap() {}
+            check(&store).await;
+            change_setting(&store).await;
             check(&store).await;
         }
     });
