@@ -90,3 +90,18 @@ def test_nothing_found(filled):
 def test_bad_query_is_400(filled, bad):
     with refused(400):
         everywhere(filled, bad)
+
+
+@pytest.mark.parametrize("query", [
+    "SELECT DISTINCT VALUE c.n FROM c",
+    "SELECT VALUE s.n FROM (SELECT DISTINCT c.n FROM c) s",
+])
+def test_pages_of_distinct_values(container, query):
+    """More items than are read in one step, by ids that are not in the order of creation."""
+    for n in range(200):
+        container.create_item({"id": f"{n * 77 % 200:03}", "pk": "p", "n": n % 150})
+    pages = ask(container, query, partition_key="p", max_item_count=25).by_page()
+    found = [n for page in pages for n in page]
+    assert sorted(found) == list(range(150))
+    if query.startswith("SELECT DISTINCT"):
+        assert found == list(range(150))

@@ -39,6 +39,10 @@ const QUERIES: &[Asked] = &[
     ),
     ("SELECT VALUE c.id FROM c ORDER BY c._ts", |_| true),
     ("SELECT DISTINCT VALUE c.id FROM c", |_| true),
+    (
+        "SELECT VALUE s.id FROM (SELECT DISTINCT c.id FROM c) s",
+        |_| true,
+    ),
     ("SELECT VALUE c.id FROM c GROUP BY c.id", |_| true),
 ];
 

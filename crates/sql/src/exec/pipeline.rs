@@ -59,7 +59,11 @@ impl<'q> Pipeline<'q> {
         let stage = match (&query.grouping, &query.rank) {
             (Some(grouping), _) => Stage::Grouped(Groups::new(grouping)),
             (None, Some(rank)) => Stage::Ranked(Ranker::new(rank)),
-            (None, None) if query.order.is_empty() && !query.distinct || page.sorted => {
+            (None, None) if page.sorted => Stage::Straight,
+            // A page of rows needs them in one order, whatever the order of the documents.
+            (None, None)
+                if query.order.is_empty() && !query.distinct && page.rows_max.is_none() =>
+            {
                 Stage::Straight
             }
             (None, None) => Stage::Sorted(Sorter::new(
