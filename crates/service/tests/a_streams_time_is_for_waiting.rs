@@ -30,6 +30,7 @@ fn a_late_batch_is_empty_and_the_stream_goes_on() {
         let more = GetMore {
             cursor: opened.unwrap().cursor,
             batch_size: None,
+            is_timed: true,
         };
         for _ in 0..3 {
             let mut work = late(&bench).await;

@@ -173,7 +173,11 @@ impl<'b> Client<'b> {
         batch_size: Option<usize>,
     ) -> Result<Batch, i32> {
         let mut work = self.work().await?;
-        let more = GetMore { cursor, batch_size };
+        let more = GetMore {
+            cursor,
+            batch_size,
+            is_timed: false,
+        };
         let result = cursors::get_more(&mut work, &collection(name), &more).await;
         work.end(result).await.map_err(|fault| code(&fault))
     }
