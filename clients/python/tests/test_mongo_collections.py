@@ -634,6 +634,45 @@ def test_a_time_series_lists_the_indexes_that_were_made_on_it(mongo, db):
     assert ids(db.w.find()) == []
 
 
+def test_a_time_series_holds_several_documents_with_one_id(mongo, client, db):
+    db.create_collection("w", timeseries={"timeField": "t", "metaField": "m"}, expireAfterSeconds=100)
+    now = datetime.datetime.fromtimestamp(mongo.align() / 1000, datetime.timezone.utc)
+    later = now + datetime.timedelta(seconds=50)
+    db.w.insert_many([{"_id": 1, "t": now, "m": n} for n in range(3)] + [{"_id": 2, "t": now, "m": 9}])
+    db.w.insert_one({"_id": 1, "t": later, "m": 3})
+
+    def metas(query):
+        return sorted(found["m"] for found in db.w.find(query))
+
+    for query in ({"_id": 1}, {"_id": {"$in": [1, 7]}}, {"_id": {"$lt": 2}}):
+        assert metas(query) == [0, 1, 2, 3]
+        assert db.w.count_documents(query) == 4
+    assert [found["m"] for found in db.w.find({"_id": 1}, sort=[("_id", 1), ("m", -1)], batch_size=2)] == [3, 2, 1, 0]
+    joined = db.w.aggregate([{"$match": {"m": 9}}, {"$lookup": {"from": "w", "pipeline": [{"$match": {"_id": 1}}], "as": "j"}}])
+    assert sorted(found["m"] for found in next(joined)["j"]) == [0, 1, 2, 3]
+    # Each is changed and deleted by itself.
+    assert db.w.update_one({"_id": 1, "m": 2}, {"$set": {"x": 1}}).modified_count == 1
+    assert [(found["m"], found.get("x")) for found in db.w.find({"x": 1})] == [(2, 1)]
+    assert db.w.find_one_and_update({"m": 1}, {"$set": {"x": 2}})["m"] == 1
+    assert db.w.find_one_and_delete({"_id": 1, "x": 2})["m"] == 1
+    assert metas({"_id": 1}) == [0, 2, 3]
+    assert db.w.delete_one({"_id": 1, "m": 0}).deleted_count == 1
+    assert metas({}) == [2, 3, 9]
+    # What was the first may be so again.
+    db.w.insert_one({"_id": 1, "t": now, "m": 4})
+    assert metas({"_id": 1}) == [2, 3, 4]
+    assert db.w.update_many({"_id": 1}, {"$set": {"y": 1}}).modified_count == 3
+    with client.start_session() as session:
+        session.start_transaction()
+        refused(lambda: db.w.insert_one({"_id": 5, "t": now}, session=session), 263)
+    # They expire by their own dates.
+    mongo.advance("100s")
+    assert metas({}) == [3]
+    assert db.command("validate", "w")["valid"]
+    assert db.w.delete_many({"_id": 1}).deleted_count == 1
+    assert metas({}) == []
+
+
 def test_out_makes_and_replaces_a_time_series(db):
     when = datetime.datetime(2026, 1, 1)
     db.a.insert_many([{"_id": n, "t": when, "m": n} for n in range(3)])

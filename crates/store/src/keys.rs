@@ -54,6 +54,14 @@ impl ItemKey {
         ItemKey(bytes)
     }
 
+    /// The id that it is the key of, if it lies under that partition key.
+    #[must_use]
+    pub fn id_under(&self, collection: &Collection, partition: &PartitionKey) -> Option<&str> {
+        let prefix = partition_prefix(collection, partition);
+        let id = self.0.strip_prefix(prefix.as_slice())?;
+        std::str::from_utf8(id).ok()
+    }
+
     /// The key whose tail an entry holds.
     #[must_use]
     pub fn from_tail(cid: CollectionId, tail: &[u8]) -> ItemKey {

@@ -135,7 +135,7 @@ impl Expr {
                 let env = Env::default().within(names.budget());
                 match self.eval(&Scope::new(&root, &env)) {
                     // It will be found again when a document comes.
-                    Err(_) if names.are_mistakes_late() => return Ok(self),
+                    Err(_) if names.are_mistakes_late() => Ok(self),
                     value => {
                         let value = value?;
                         names.keep(env.budget().scratch())?;

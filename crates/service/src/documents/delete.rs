@@ -4,7 +4,6 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::WRITES_MAX;
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::id::DocumentId;
 use crate::documents::insert::batch_size;
 use crate::documents::language::{Filter, Terms};
 use crate::documents::look::{Look, not_foreign};
@@ -146,7 +145,7 @@ async fn stretch(
                 Err(error) => return Ok((deleted, Some(error.into()))),
             };
             if matches {
-                let id = DocumentId::of_document(&document);
+                let id = row.id(look, &document);
                 writing.delete(&id, row.body.len()).await?;
                 deleted += 1;
                 if !many {

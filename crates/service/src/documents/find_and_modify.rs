@@ -148,8 +148,7 @@ async fn attempt(
     let found = first(work, look, plan).await?;
     match (&asked.change, found) {
         (None, None) => Ok(Modified::default()),
-        (None, Some((document, _))) => {
-            let id = DocumentId::of_document(&document);
+        (None, Some((id, document, _))) => {
             writing.delete(&id, 0).await?;
             Ok(Modified {
                 value: Some(document),
@@ -157,11 +156,11 @@ async fn attempt(
                 ..Modified::default()
             })
         }
-        (Some(change), Some((document, position))) => {
+        (Some(change), Some((id, document, position))) => {
             let update = change.plan(work, namespace).await?.update;
             let updated = update.apply(&document, position)?;
             if updated.modified {
-                replace(writing, &document, updated.clone()).await?;
+                replace(writing, (id, &document), updated.clone()).await?;
             }
             Ok(Modified {
                 value: Some(if asked.new {
@@ -194,7 +193,11 @@ async fn attempt(
 }
 
 /// The first document that matches, in the order asked for.
-async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Object, Match)>> {
+async fn first(
+    work: &Work,
+    look: &Look<'_>,
+    plan: &Plan,
+) -> Result<Option<(DocumentId, Object, Match)>> {
     let question = Question {
         sort: plan.sort.as_ref(),
         ..Question::of(&plan.filter)
@@ -202,7 +205,7 @@ async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Obje
     let way = planned(look, &plan.language, question).await?;
     let mut walk = Walk::new(way.source);
     let sort = plan.sort.as_ref().filter(|_| !way.sorted);
-    let mut best: Option<(Vec<Value>, Object, Match)> = None;
+    let mut best: Option<(Vec<Value>, DocumentId, Object, Match)> = None;
     // If the first that matches is wanted, few are read at first.
     let mut step = if sort.is_some() { STEP_ROWS } else { 1 };
     while !walk.ended() {
@@ -213,20 +216,20 @@ async fn first(work: &Work, look: &Look<'_>, plan: &Plan) -> Result<Option<(Obje
                 continue;
             };
             let Some(sort) = sort else {
-                return Ok(Some((document, position)));
+                return Ok(Some((row.id(look, &document), document, position)));
             };
             let key = sort.key_beside(&document, position.score, position.distance)?;
             let better = match &best {
-                Some((other, _, _)) => sort.compare_keys(&key, other).is_lt(),
+                Some((other, ..)) => sort.compare_keys(&key, other).is_lt(),
                 None => true,
             };
             if better {
-                best = Some((key, document, position));
+                best = Some((key, row.id(look, &document), document, position));
             }
         }
         step = (step * 2).min(STEP_ROWS);
     }
-    Ok(best.map(|(_, document, position)| (document, position)))
+    Ok(best.map(|(_, id, document, position)| (id, document, position)))
 }
 
 /// What a session remembers of it.

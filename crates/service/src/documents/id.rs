@@ -7,6 +7,7 @@ use lapsedb_store::{Collection, ItemKey};
 use lapsedb_value::{Object, Str, Value, json};
 
 use crate::documents::fault::{Fault, Result, code};
+use crate::documents::kept::is_time_series;
 
 /// The name of the member that names a document.
 pub const ID: &str = "_id";
@@ -48,6 +49,29 @@ impl DocumentId {
     #[must_use]
     pub fn of_document(document: &Object) -> DocumentId {
         DocumentId::of(document.get(ID).unwrap_or(&Value::Null))
+    }
+
+    /// The address of a document that lies under a key: its own, unless another one of a time series had that already.
+    #[must_use]
+    pub fn of_stored(collection: &Collection, key: &ItemKey, document: &Object) -> DocumentId {
+        let own = DocumentId::of_document(document);
+        let text = match is_time_series(collection) {
+            true => key.id_under(collection, &own.partition).map(str::to_owned),
+            false => None,
+        };
+        DocumentId {
+            text: text.unwrap_or(own.text),
+            partition: own.partition,
+        }
+    }
+
+    /// An address beside its own, which nothing else has: for a further document of a time series with one `_id`.
+    #[must_use]
+    pub fn beside(&self) -> DocumentId {
+        DocumentId {
+            partition: self.partition.clone(),
+            text: format!("{}\0{}", self.text, uuid::Uuid::new_v4()),
+        }
     }
 
     /// Its partition: the value of `_id`, as far as a partition key can say it.

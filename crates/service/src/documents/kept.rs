@@ -22,9 +22,14 @@ pub(crate) fn cap_of(collection: &Collection) -> Option<Cap> {
     })
 }
 
+/// Whether it is a time series, which may hold several documents with one `_id`.
+pub(crate) fn is_time_series(collection: &Collection) -> bool {
+    options_of(collection).is_some_and(|options| options.contains_key("timeseries"))
+}
+
 /// What kind of collection it is, in one word.
 pub(crate) fn kind_of(collection: &Collection) -> &'static str {
-    match options_of(collection).is_some_and(|options| options.contains_key("timeseries")) {
+    match is_time_series(collection) {
         true => "timeseries",
         false => "collection",
     }

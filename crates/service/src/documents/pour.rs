@@ -220,7 +220,7 @@ async fn one(
         modified: true,
         described,
     };
-    replace(writing, &old, updated).await
+    replace(writing, (DocumentId::of_document(&old), &old), updated).await
 }
 
 /// The document in the target that is the same by the fields that tell.

@@ -225,7 +225,8 @@ async fn stretch(
                     return Ok(done);
                 }
             };
-            match one_document(plan, found, &document, writing).await {
+            let old = (row.id(look, &document), &document);
+            match one_document(plan, found, old, writing).await {
                 Ok(modified) => {
                     done.matched += 1;
                     done.modified += u64::from(modified);
@@ -264,12 +265,12 @@ async fn upsert(
 async fn one_document(
     plan: &Plan,
     found: Match,
-    document: &Object,
+    old: (DocumentId, &Object),
     writing: &mut Writing<'_>,
 ) -> Result<bool> {
-    let updated = plan.update.apply(document, found)?;
+    let updated = plan.update.apply(old.1, found)?;
     if updated.modified {
-        replace(writing, document, updated.clone()).await?;
+        replace(writing, old, updated.clone()).await?;
     }
     Ok(updated.modified)
 }
@@ -277,12 +278,11 @@ async fn one_document(
 /// Puts a changed document in the place of the old one.
 pub(crate) async fn replace(
     writing: &mut Writing<'_>,
-    old: &Object,
+    (own, old): (DocumentId, &Object),
     updated: Updated,
 ) -> Result<()> {
     let new = updated.document;
-    let own = DocumentId::of_document(old);
-    if DocumentId::of_document(&new) != own {
+    if DocumentId::of_document(&new) != DocumentId::of_document(old) {
         let shown = crate::documents::shell::text(new.get(ID).unwrap_or(&Value::Null));
         return Err(Fault::new(
             code::IMMUTABLE_FIELD,

@@ -85,6 +85,14 @@ impl Row {
         }
     }
 
+    /// Its address, of the document that it holds.
+    pub(crate) fn id(&self, look: &Look<'_>, document: &Object) -> DocumentId {
+        match &look.collection {
+            Some(collection) => DocumentId::of_stored(collection, &self.key, document),
+            None => DocumentId::of_document(document),
+        }
+    }
+
     /// The document.
     pub(crate) fn document(&self) -> Result<Object> {
         Ok(bson::read_document(&self.body)?)

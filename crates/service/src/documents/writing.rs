@@ -16,7 +16,7 @@ use crate::changes::note::{self, Origin};
 use crate::charge;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
-use crate::documents::kept::cap_of;
+use crate::documents::kept::{cap_of, is_time_series};
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::rules::Rules;
@@ -100,6 +100,14 @@ impl<'a> Writing<'a> {
             look.bypasses_validation(),
             look.work.budget(),
         )?;
+        if look.work.in_transaction() && is_time_series(collection) {
+            return Err(Fault::new(
+                code::NOT_SUPPORTED_IN_TRANSACTION,
+                format!(
+                    "Cannot perform a multi-document transaction on a time-series collection: {namespace}"
+                ),
+            ));
+        }
         writing.work = Some(look.work);
         writing.held = Some(Held::new(look.work.received()));
         writing.txn.wait_until(look.work.deadline());
@@ -209,16 +217,20 @@ impl<'a> Writing<'a> {
         Ok(found.map(|found| found.document))
     }
 
-    /// Writes a new document, if its `_id` is free.
+    /// Writes a new document, if its `_id` is free; in a time series, also if it is not.
     pub(crate) async fn insert(&mut self, document: impl Into<Arc<Object>>) -> Result<()> {
         let document = document.into();
-        let id = DocumentId::of_document(&document);
-        let key = id.key(self.txn.collection());
+        let mut id = DocumentId::of_document(&document);
+        let mut key = id.key(self.txn.collection());
         self.check(None, &document)?;
         self.catch_up(&id).await?;
         if self.txn.is_taken(&key, id.partition()).await? {
-            let fault = taken(self.namespace, &document);
-            return Err(self.disputed(fault).await);
+            if !is_time_series(self.txn.collection()) {
+                let fault = taken(self.namespace, &document);
+                return Err(self.disputed(fault).await);
+            }
+            id = id.beside();
+            key = id.key(self.txn.collection());
         }
         let written = self
             .write((id, &key), document, true, Described::Whole)

@@ -27,6 +27,7 @@ pub(crate) use hint::refused;
 
 use crate::documents::fault::Result;
 use crate::documents::indexes::ID_INDEX;
+use crate::documents::kept::is_time_series;
 use crate::documents::language::{Filter, Language, Sort, named_by_id};
 use crate::documents::look::Look;
 use crate::documents::scan::IndexScan;
@@ -159,7 +160,9 @@ async fn choose(look: &Look<'_>, language: &Language, question: Question<'_>) ->
     }
     // What a transaction has changed stands in no index yet.
     if look.overlay.is_some() {
-        return Ok(by_id(question).unwrap_or_else(|| Plan::all(false, collection, unsorted)));
+        return Ok(
+            by_id(collection, question).unwrap_or_else(|| Plan::all(false, collection, unsorted))
+        );
     }
     let natural = question.sort.is_some_and(Sort::is_natural);
     match hinted {
@@ -189,7 +192,11 @@ async fn choose(look: &Look<'_>, language: &Language, question: Question<'_>) ->
 }
 
 /// Documents that the filter names by their ids.
-fn by_id(question: Question<'_>) -> Option<Plan> {
+fn by_id(collection: &Collection, question: Question<'_>) -> Option<Plan> {
+    // Several may have one id.
+    if is_time_series(collection) {
+        return None;
+    }
     match named_by_id(question.filter) {
         Source::Ids(ids) => Some(Plan {
             sorted: question.sort.is_none() || ids.len() <= 1,
@@ -204,7 +211,7 @@ fn by_id(question: Question<'_>) -> Option<Plan> {
 /// The best of all ways.
 async fn free(look: &Look<'_>, collection: &Collection, question: Question<'_>) -> Result<Plan> {
     let unsorted = question.sort.is_none();
-    if let Some(plan) = by_id(question) {
+    if let Some(plan) = by_id(collection, question) {
         return Ok(plan);
     }
     if question.filter.is_everything() && unsorted {
