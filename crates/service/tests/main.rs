@@ -20,6 +20,7 @@ mod a_streams_time_is_for_waiting;
 mod a_token_opens_what_its_permission_names;
 mod a_transaction_revives_nothing;
 mod deleting_takes_along_what_belongs;
+mod figures_follow_within_a_tick;
 mod one_damaged_collection_stops_no_other;
 mod pages_neither_skip_nor_repeat;
 mod planned_queries_answer_as_a_scan;
