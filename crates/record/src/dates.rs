@@ -2,6 +2,9 @@
 //!
 //! A date index gives a document the earliest date at its path. The record keeps that date as it is, under a number of the
 //! index, and never the deadline made of it: so a changed or dropped index rewrites nothing, as a changed default does not.
+//!
+//! Where a collection says at which path documents have the base of their time to live, that base is a date too. Such a
+//! document says [`ItemTtl::Never`](crate::ItemTtl::Never) of its write time, so that its base alone ends it.
 
 use std::sync::Arc;
 
@@ -9,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::stored::Corrupt;
 use crate::time::{Millis, Secs};
-use crate::ttl::Expiry;
+use crate::ttl::{Expiry, Setting};
 
 /// The most dates of one document: as many as a collection has indexes.
 pub const DATES_MAX: usize = 64;
@@ -28,12 +31,31 @@ pub struct Dated {
 /// All dates of a document; most have one at most.
 pub type Dates = SmallVec<[Dated; 1]>;
 
+/// Where a rule's dates and its seconds come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DateSource {
+    /// A date index, with seconds of its own.
+    Index,
+    /// The base of the time to live of documents that inherit the collection's default.
+    Default {
+        /// The second from which on documents are written under this number.
+        since: Secs,
+    },
+    /// The end of documents with a ttl of their own: their base and their ttl.
+    Own {
+        /// See [`DateSource::Default`].
+        since: Secs,
+    },
+}
+
 /// What a collection says of the dates under one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DateRule {
     /// The number. It is used for one rule and never again.
     pub number: u32,
-    /// How long a document lives after its date; none when the index is gone or not yet whole.
+    /// Where its dates come from.
+    pub source: DateSource,
+    /// How long a document lives after its date; none when nothing ends by this rule now.
     pub life: Option<Secs>,
     /// Documents with this date or an earlier one are dead, whatever the rule says now.
     pub buried: Option<i64>,
@@ -43,7 +65,47 @@ pub struct DateRule {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DateRules(Option<Arc<[DateRule]>>);
 
+impl DateSource {
+    /// How long a document lives after its date under a setting; `indexed` is what a date index says.
+    #[must_use]
+    pub const fn life(self, setting: Setting, indexed: Option<Secs>) -> Option<Secs> {
+        match (self, setting) {
+            (DateSource::Index, _) => indexed,
+            (DateSource::Default { .. }, Setting::OnWithDefault(life)) => Some(life),
+            (DateSource::Own { .. }, Setting::On | Setting::OnWithDefault(_)) => Some(Secs(0)),
+            (DateSource::Default { .. }, Setting::On | Setting::Off)
+            | (DateSource::Own { .. }, Setting::Off) => None,
+        }
+    }
+}
+
 impl DateRule {
+    /// Whether the rule of a longer or an endless life would let documents live that this one has ended.
+    #[must_use]
+    pub fn ends_more_than(&self, life: Option<Secs>) -> bool {
+        match (self.life, life) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(old), Some(new)) => old < new,
+        }
+    }
+
+    /// This rule after the collection's setting was changed at `at`: what had expired by then stays so.
+    #[must_use]
+    pub fn changed(&self, setting: Setting, at: Millis) -> DateRule {
+        let life = self.source.life(setting, self.life);
+        let buried = if self.ends_more_than(life) {
+            self.dead_until(at)
+        } else {
+            self.buried
+        };
+        DateRule {
+            life,
+            buried,
+            ..*self
+        }
+    }
+
     /// When a document with this date ends, burials apart.
     #[must_use]
     pub fn expiry(&self, at: i64) -> Expiry {
@@ -83,6 +145,13 @@ impl DateRules {
         }
         rules.sort_by_key(|rule| rule.number);
         DateRules(Some(rules.into()))
+    }
+
+    /// These rules after the collection's setting was changed at `at`: what had expired by then stays so.
+    #[must_use]
+    pub fn changed(&self, setting: Setting, at: Millis) -> DateRules {
+        let changed = self.all().iter().map(|rule| rule.changed(setting, at));
+        DateRules::new(changed.collect())
     }
 
     /// All of them, by number.

@@ -1,8 +1,8 @@
 //! Dates beside the ttl: every rule, date and time edge (M6, M11–M13), and the bytes that carry them.
 
 use lapsedb_record::{
-    DateRule, DateRules, Dated, Dates, Expiry, Header, ItemTtl, Lens, Mark, Millis, Policy, Secs,
-    Setting, Stored, TTL_SECS_MAX,
+    DateRule, DateRules, DateSource, Dated, Dates, Expiry, Header, ItemTtl, Lens, Mark, Millis,
+    Policy, Secs, Setting, Stored, TTL_SECS_MAX,
 };
 
 /// Year 1 is before every time there is; the last one is the largest date of BSON.
@@ -53,6 +53,7 @@ fn m6_m12_every_date_life_and_edge() {
         for life in LIVES {
             let rule = DateRule {
                 number: 7,
+                source: DateSource::Index,
                 life: Some(Secs(life)),
                 buried: None,
             };
@@ -91,6 +92,7 @@ fn m11_the_earlier_of_date_and_ttl_ends_a_document() {
                 };
                 let rule = DateRule {
                     number: 1,
+                    source: DateSource::Index,
                     life: Some(Secs(0)),
                     buried: None,
                 };
@@ -120,6 +122,7 @@ fn m11_the_earlier_of_date_and_ttl_ends_a_document() {
 fn the_earliest_of_several_dates_counts_and_unknown_numbers_mean_nothing() {
     let rule = |number, life| DateRule {
         number,
+        source: DateSource::Index,
         life: Some(Secs(life)),
         buried: None,
     };
@@ -136,6 +139,7 @@ fn a_burial_holds_whatever_the_rule_says_now() {
     for life in [None, Some(Secs(0)), Some(Secs(1_000_000))] {
         let rule = DateRule {
             number: 1,
+            source: DateSource::Index,
             life,
             buried: Some(50),
         };

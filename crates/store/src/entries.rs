@@ -1,7 +1,7 @@
 //! The entries beside a record: what a record has in the log, the due index, the order, the index, the unique keys
 //! and the calendar. Computed the same way when they are written and when they are removed.
 
-use lapsedb_kv::{Batch, Fill, Space, Template};
+use lapsedb_kv::{Batch, Expect, Fill, Snapshot, Space, Template};
 use lapsedb_record::mark::MARK_WRITTEN_AT;
 use lapsedb_record::{Dates, Header, ItemTtl, MARK_BYTES, Mark, Secs};
 use lapsedb_value::{Object, Value};
@@ -17,6 +17,7 @@ use crate::index::shape::shape_term;
 use crate::keys::{self, CollectionId, ItemKey, Ordinal, TALLY_UNITS, TallyKind};
 use crate::partition_key::PartitionKey;
 use crate::txn::Record;
+use crate::view::View;
 
 /// What a document makes its record have, wherever that lies.
 pub(crate) struct Shape {
@@ -24,7 +25,9 @@ pub(crate) struct Shape {
     pub(crate) stems: Vec<Vec<u8>>,
     /// The unique values it claims.
     pub(crate) unique: Vec<Claim>,
-    /// Its dates under the indexes that end documents.
+    /// What it says of its write time.
+    pub(crate) ttl: ItemTtl,
+    /// Its dates under the indexes that end documents, and the base of its time to live.
     pub(crate) dates: Dates,
     /// What is to be noted of named indexes.
     pub(crate) notes: Vec<Note>,
@@ -73,9 +76,12 @@ impl Shape {
             key,
             index: Some(number),
         });
+        let (ttl, base) = collection.indexes.life_of(document);
+        named.dates.extend(base);
         Shape {
             stems,
             unique: own.chain(named_unique).collect(),
+            ttl,
             dates: named.dates,
             notes: named.notes,
         }
@@ -192,6 +198,32 @@ impl Entries {
     /// The unique keys, to be narrowed down to those still held.
     pub(crate) fn take_unique(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.unique)
+    }
+
+    /// Narrows the unique keys down to those that the record holds, and makes the commit depend on that. Says which they are.
+    pub(crate) async fn keep_own_unique(
+        &mut self,
+        view: &View,
+        cid: CollectionId,
+        batch: &mut Batch,
+    ) -> Result<Vec<Vec<u8>>> {
+        let Ordinal::Known(ordinal) = self.ordinal else {
+            return Ok(Vec::new());
+        };
+        let mut own = Vec::new();
+        for key in self.take_unique() {
+            let Some(entry) = view.snapshot.get(Space::Unique, &key).await? else {
+                continue;
+            };
+            let (_, rest) = Mark::split(entry.as_ref())?;
+            if unique_holder(cid, rest)?.0 == ordinal {
+                let expect = Expect::StartsWith(entry.as_ref().to_vec());
+                batch.check(Space::Unique, key.as_slice(), expect);
+                own.push(key);
+            }
+        }
+        self.set_unique(own.clone());
+        Ok(own)
     }
 
     /// Sets the unique keys this record holds.

@@ -42,6 +42,7 @@ pub use claims::{ClaimKey, Claimant, Claims};
 pub use error::{Result, StoreError};
 pub use index::named::build::Built;
 pub use index::named::keys::Unindexable;
+pub use index::named::rebase::Rebased;
 pub use index::named::{IndexDefinition, IndexPart, NamedIndex, NamedIndexes, PartKind};
 pub use keys::{CollectionId, ItemKey};
 pub use listen::Listener;

@@ -60,14 +60,15 @@ impl View {
     /// # Errors
     /// When the engine fails or a bucket is damaged.
     pub async fn preview(&self, collection: &Collection, setting: Setting) -> Result<Preview> {
-        let before = self.living(collection, &collection.policy).await?;
-        let policy = collection.policy.changed(setting, self.now());
-        let after = self.living(collection, &policy).await?;
-        let (mut later, mut never) = split(setting, after);
+        let lens = self.lens(collection);
+        let before = self.living(collection, &lens).await?;
         let lens = Lens {
-            policy,
-            ..self.lens(collection)
+            policy: lens.policy.changed(setting, lens.now),
+            dates: lens.dates.changed(setting, lens.now),
+            now: lens.now,
         };
+        let after = self.living(collection, &lens).await?;
+        let (mut later, mut never) = split(setting, after);
         for (item, _) in self.ending_by_date(collection, &lens).await? {
             if item.end_by_ttl(&lens).is_none() {
                 later = later.plus(item.sum());
@@ -91,7 +92,7 @@ impl View {
         width: Width,
         buckets: u64,
     ) -> Result<Forecast> {
-        let living = self.living(collection, &collection.policy).await?;
+        let living = self.living(collection, &self.lens(collection)).await?;
         let (mut after, mut never) = split(collection.policy.setting, living);
         let moves = self.moves(collection).await?;
         for (_, end, sum) in moves.iter().filter(|(by_ttl, ..)| by_ttl.is_none()) {

@@ -121,7 +121,8 @@ impl Store {
             };
             let horizon = Millis(view.now().0.saturating_sub(grace.0));
             // What a change of settings has buried is dead since that change: it too gets its grace.
-            if collection.written > horizon.secs() {
+            let since = collection.indexes.based_since(view.now().secs());
+            if since.max(Some(collection.written)) > Some(horizon.secs()) {
                 break;
             }
             let room = usize::try_from(items_max - purged.items)

@@ -319,7 +319,7 @@ impl<'a> Txn<'a> {
         };
         let mut body = Vec::with_capacity(256);
         bson::write_document(&document, &mut body);
-        let ttl = ItemTtl::of_document(&document);
+        let ttl = shape.ttl;
         self.show_in_time(ttl);
         let ended = match &self.slots[slot].after {
             After::Put { ttl, shape, .. } => {
@@ -426,7 +426,7 @@ impl<'a> Txn<'a> {
         self.batch.absent_at(self.view.snapshot.stamp());
         let then = store.announcing([self.collection.cid], false);
         let committed = store.engine().commit_then(self.batch, then).await?;
-        Ok(Done::new(committed, self.lens, records, superseded))
+        Ok(Done::new(committed, records, superseded))
     }
 
     /// Puts all that was done into the batch.
@@ -722,7 +722,8 @@ impl<'a> Txn<'a> {
             Entries::of_stored(&self.collection, key, partition, &before.header, &document);
         // So may a living one, whose values a named index that is being built does not have yet.
         if !before.live || self.collection.indexes.is_unfinished() {
-            self.keep_own_unique(&mut old, before.header.ordinal)
+            // A dead record may have lost its unique values to a living one: only those it still holds are its to remove.
+            old.keep_own_unique(self.view, self.collection.cid, &mut self.batch)
                 .await?;
             let Header { ttl, written, .. } = before.header;
             if self.settled().await?.covers(ttl, written) {
@@ -743,27 +744,6 @@ impl<'a> Txn<'a> {
             .check(Space::Meta, settled::key(cid), ledger.unchanged());
         self.settled = Some(ledger.settled);
         Ok(ledger.settled)
-    }
-
-    /// A dead record may have lost its unique values to a living one: only those it still holds are its to remove.
-    async fn keep_own_unique(&mut self, old: &mut Entries, ordinal: u64) -> Result<()> {
-        let mut own = Vec::new();
-        for key in old.take_unique() {
-            let Some(entry) = self.view.snapshot.get(Space::Unique, &key).await? else {
-                continue;
-            };
-            let (_, rest) = Mark::split(entry.as_ref())?;
-            if unique_holder(self.collection.cid, rest)?.0 == ordinal {
-                self.batch.check(
-                    Space::Unique,
-                    key.as_slice(),
-                    Expect::StartsWith(entry.as_ref().to_vec()),
-                );
-                own.push(key);
-            }
-        }
-        old.set_unique(own);
-        Ok(())
     }
 }
 

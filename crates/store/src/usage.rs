@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use lapsedb_kv::{Scan, Snapshot, Space, tally};
-use lapsedb_record::{Lens, Millis, Policy, Secs, Setting, Settled};
+use lapsedb_record::{Lens, Millis, Secs, Setting, Settled};
 
 use crate::catalog::Collection;
 use crate::dated::{DateCursor, DatedItem};
@@ -123,7 +123,9 @@ impl View {
     /// # Errors
     /// When the engine fails or a bucket is damaged.
     pub async fn usage(&self, collection: &Collection) -> Result<Usage> {
-        let (living, gone) = self.living_and_gone(collection, &collection.policy).await?;
+        let (living, gone) = self
+            .living_and_gone(collection, &self.lens(collection))
+            .await?;
         let settled = Ledger::load(&self.snapshot, collection.cid).await?.settled;
         let expired = self.dead(collection, settled).await?.plus(gone.sum);
         Ok(Usage {
@@ -151,7 +153,7 @@ impl View {
     /// # Errors
     /// When the engine fails or a bucket is damaged.
     pub async fn live(&self, collection: &Collection) -> Result<Tally> {
-        let living = self.living(collection, &collection.policy).await?;
+        let living = self.living(collection, &self.lens(collection)).await?;
         Ok(living.all().tally())
     }
 
@@ -164,26 +166,23 @@ impl View {
         Ok(sum.tally())
     }
 
-    /// The living at this view's instant, as a policy sees them.
-    pub(crate) async fn living(&self, collection: &Collection, policy: &Policy) -> Result<Living> {
-        Ok(self.living_and_gone(collection, policy).await?.0)
+    /// The living at this view's instant, through a lens of its time.
+    pub(crate) async fn living(&self, collection: &Collection, lens: &Lens) -> Result<Living> {
+        Ok(self.living_and_gone(collection, lens).await?.0)
     }
 
     /// The living, and whom dates have taken from among them.
     async fn living_and_gone(
         &self,
         collection: &Collection,
-        policy: &Policy,
+        lens: &Lens,
     ) -> Result<(Living, Gone)> {
+        let policy = &lens.policy;
         let (written, due) = (policy.dead_written(self.now()), policy.dead_due(self.now()));
         let mut living = Living {
             written: self.after(collection, TallyKind::Written, written).await?,
             due: self.after(collection, TallyKind::Due, due).await?,
             never: self.total(collection, TallyKind::Never).await?,
-        };
-        let lens = Lens {
-            policy: *policy,
-            ..self.lens(collection)
         };
         let mut gone = Gone::default();
         let see = |item: &DatedItem| {
@@ -194,7 +193,7 @@ impl View {
             gone.sum = gone.sum.plus(item.sum());
             ControlFlow::Continue(())
         };
-        self.dead_by_date(collection, &lens, &DateCursor::new(), see)
+        self.dead_by_date(collection, lens, &DateCursor::new(), see)
             .await?;
         gone.places.sort_unstable();
         Ok((living, gone))

@@ -1,10 +1,13 @@
-//! Random writes, date indexes made, changed and dropped, settings, moves of the clock, restarts and purges, on both engines,
-//! against a model that walks through time and marks the dead.
+//! Random writes, date indexes made, changed and dropped, settings, paths of bases, moves of the clock, restarts and purges, on
+//! both engines, against a model that walks through time and marks the dead.
 
 use crate::bench::{self, Bench, CID, date_index, index, object};
 use lapsedb_record::{Millis, Secs, Setting};
 use lapsedb_store::index::scan::EntrySpan;
-use lapsedb_store::{IndexDefinition, Place, Preview, Purged, Refused, StoreError, Tally, Width};
+use lapsedb_store::{
+    IndexDefinition, Place, Preview, Purged, Rebased, Refused, StoreError, Tally, Width,
+};
+use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -12,6 +15,7 @@ use tempfile::TempDir;
 
 const IDS: i32 = 6;
 const SLOTS: usize = 3;
+const PATHS: [&str; 2] = ["/c", "/n/d"];
 
 #[derive(Clone, Debug)]
 struct Write {
@@ -22,6 +26,8 @@ struct Write {
     ttl: Option<i32>,
     done: bool,
     unique: Option<u8>,
+    /// Seconds at both paths, by their distance from now in halves of a second.
+    bases: [Option<i64>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -34,6 +40,9 @@ enum Step {
     Drop(usize),
     Life(usize, u64),
     Change(Setting),
+    /// Sets another path of bases, and perhaps gives documents theirs.
+    Path(Option<usize>, bool),
+    Rebase,
     Advance(u64),
     NextSecond,
     Purge(u64),
@@ -49,6 +58,12 @@ struct Item {
     ttl: Option<i32>,
     done: bool,
     unique: Option<u8>,
+    /// Seconds at both paths, as milliseconds.
+    bases: [Option<i64>; 2],
+    /// What its life is counted from, in milliseconds.
+    base: i64,
+    /// Which path that is from, or was when it was last gone through; none if it never had another base than its write time.
+    based: Option<u64>,
     written: u64,
     born: u64,
     charged: u64,
@@ -74,6 +89,10 @@ struct Model {
     items: Vec<Item>,
     indexes: [Option<Index>; SLOTS],
     setting: Setting,
+    path: Option<usize>,
+    /// How many paths there were, and whether documents are still to be gone through.
+    paths: u64,
+    rebasing: bool,
     /// The second of the last change that ends or buries somebody.
     since: u64,
     births: u64,
@@ -82,13 +101,46 @@ struct Model {
 impl Model {
     /// When an item ends by its ttl, in milliseconds.
     fn ttl_end(setting: Setting, item: &Item) -> Option<i128> {
-        let life = match (setting, item.ttl) {
-            (Setting::Off, _) | (_, Some(-1)) => return None,
-            (_, Some(own)) if own > 0 => u64::try_from(own).unwrap(),
-            (Setting::On, _) => return None,
-            (Setting::OnWithDefault(life), _) => life.0,
-        };
-        Some(i128::from(item.written + life) * 1000)
+        let end = |life: u64| i128::from(item.base) + i128::from(life) * 1000;
+        match (setting, item.ttl) {
+            (Setting::Off, _) | (_, Some(-1)) => None,
+            (_, Some(own)) if own > 0 => {
+                Some(end(u64::try_from(own).unwrap()).min(i128::from(i64::MAX)))
+            }
+            (Setting::On, _) => None,
+            (Setting::OnWithDefault(life), _) => Some(end(life.0)),
+        }
+    }
+
+    /// The base that an item has now, and whether it is another than its write time.
+    fn base_of(&self, item: &Item) -> (i64, Option<u64>) {
+        let written = i64::try_from(item.written).unwrap() * 1000;
+        let stays = item.ttl == Some(-1);
+        match self.path.and_then(|path| item.bases[path]) {
+            Some(base) if !stays => (base, Some(self.paths)),
+            Some(_) | None => (written, item.based.map(|_| self.paths)),
+        }
+    }
+
+    fn rebase(&mut self, now: i64) {
+        if !std::mem::take(&mut self.rebasing) {
+            return;
+        }
+        self.settle(now);
+        for at in 0..self.items.len() {
+            let item = &self.items[at];
+            let end = Self::ttl_end(self.setting, item);
+            let former = item.based.is_some_and(|path| path < self.paths);
+            let (base, based) = self.base_of(item);
+            let item = &mut self.items[at];
+            if item.dead {
+                item.buried |= former && end.is_some_and(|end| end <= i128::from(now));
+            } else {
+                (item.base, item.based) = (base, based);
+            }
+        }
+        self.since = now.unsigned_abs() / 1000;
+        self.settle(now);
     }
 
     /// When an item ends by the index of a slot.
@@ -131,15 +183,23 @@ impl Model {
         self.settle(now);
         for item in &mut self.items {
             let end = Self::ttl_end(self.setting, item);
-            item.buried |= end.is_some_and(|end| end <= i128::from(now));
+            let after = Self::ttl_end(setting, item);
+            // Of bases, only what the new setting would let go has to be kept in mind.
+            let lets_go = item.based.is_none() || after.is_none() || after > end;
+            item.buried |= lets_go && end.is_some_and(|end| end <= i128::from(now));
         }
         self.setting = setting;
         self.since = u64::try_from(now).unwrap() / 1000;
         self.settle(now);
     }
 
-    fn purge(&mut self, horizon: u64) -> Vec<Item> {
-        if self.since > horizon / 1000 {
+    fn purge(&mut self, now: u64, horizon: u64) -> Vec<Item> {
+        let since = if self.rebasing {
+            now / 1000
+        } else {
+            self.since
+        };
+        if since > horizon / 1000 {
             return Vec::new();
         }
         let (mut gone, mut kept) = (Vec::new(), Vec::new());
@@ -174,6 +234,19 @@ fn document(item: &Item) -> Object {
     }
     if let Some(ttl) = item.ttl {
         document.push("ttl", Value::Int32(ttl));
+    }
+    let seconds = |ms: i64| match ms {
+        i64::MIN => Value::Double(-1e300),
+        i64::MAX => Value::Double(1e300),
+        ms if ms % 1000 == 0 => Value::Int64(ms / 1000),
+        ms => Value::Double(ms as f64 / 1000.0),
+    };
+    let [c, d] = item.bases.map(|base| base.map(seconds));
+    document.push("c", c.unwrap_or(Value::from("no number")));
+    if let Some(d) = d {
+        let mut inner = Object::new();
+        inner.push("d", d);
+        document.push("n", Value::Object(inner));
     }
     document.push("done", Value::Bool(item.done));
     if let Some(unique) = item.unique {
@@ -253,6 +326,19 @@ impl Story<'_> {
                 self.bench.setting(*setting).await;
                 self.model.change(*setting, now);
             }
+            Step::Path(path, build) => {
+                if self.model.path != *path {
+                    let parsed = path.map(|path| Path::parse_pointer(PATHS[path]).unwrap());
+                    self.bench.ttl(self.model.setting, parsed.as_ref()).await;
+                    self.model.change(self.model.setting, now);
+                    (self.model.path, self.model.rebasing) = (*path, true);
+                    self.model.paths += 1;
+                    if *build {
+                        self.rebase().await;
+                    }
+                }
+            }
+            Step::Rebase => self.rebase().await,
             Step::Advance(ms) => self.bench.advance(*ms),
             Step::NextSecond => self.bench.advance(1000 - now.unsigned_abs() % 1000),
             Step::Purge(grace) => self.purge(*grace).await?,
@@ -261,6 +347,12 @@ impl Story<'_> {
         }
         self.model.settle(self.bench.now());
         self.compare().await
+    }
+
+    async fn rebase(&mut self) {
+        let rebase = self.bench.store().rebase(CID).await;
+        assert_eq!(rebase.unwrap(), Rebased::Whole);
+        self.model.rebase(self.bench.now());
     }
 
     async fn build(&mut self, slot: usize) {
@@ -284,8 +376,15 @@ impl Story<'_> {
             i64::MIN | i64::MAX => by,
             by => now + by,
         };
+        let base = |by: i64| match by {
+            i64::MIN | i64::MAX => by,
+            by => now / 1000 * 1000 + by * 500,
+        };
         let mut item = Item {
             id: write.id,
+            bases: write.bases.map(|by| by.map(base)),
+            base: 0,
+            based: None,
             a: write.a.map(date),
             b: write.b.map(date),
             ttl: write.ttl,
@@ -299,6 +398,7 @@ impl Story<'_> {
             dead: false,
             buried: false,
         };
+        (item.base, item.based) = self.model.base_of(&item);
         let mut bytes = Vec::new();
         lapsedb_value::bson::write_document(&document(&item), &mut bytes);
         item.charged = bytes.len() as u64;
@@ -331,8 +431,9 @@ impl Story<'_> {
         let purge = self.bench.store();
         let purge = purge.purge(&collection, Millis(grace), u64::MAX);
         let purged = purge.await.unwrap();
-        let horizon = self.bench.now().unsigned_abs().saturating_sub(grace);
-        let Tally { items, bytes } = sum(&self.model.purge(horizon));
+        let now = self.bench.now().unsigned_abs();
+        let horizon = now.saturating_sub(grace);
+        let Tally { items, bytes } = sum(&self.model.purge(now, horizon));
         prop_assert_eq!(purged, Purged { items, bytes });
         Ok(())
     }
@@ -419,14 +520,23 @@ fn any_write() -> impl Strategy<Value = Write> {
         1 => Just(Some(1000))
     ];
     let unique = prop::option::weighted(0.3, 0..3_u8);
-    (0..IDS, date(), date(), ttl, any::<bool>(), unique).prop_map(
-        |(id, a, b, ttl, done, unique)| Write {
+    let base = || {
+        let near = prop_oneof![Just(-300_i64), -12..12_i64, Just(20), Just(300)];
+        prop::option::of(prop_oneof![
+            9 => near,
+            1 => prop_oneof![Just(i64::MIN), Just(i64::MAX)],
+        ])
+    };
+    let bases = (base(), base()).prop_map(|(c, d)| [c, d]);
+    (0..IDS, date(), date(), ttl, any::<bool>(), unique, bases).prop_map(
+        |(id, a, b, ttl, done, unique, bases)| Write {
             id,
             a,
             b,
             ttl,
             done,
             unique,
+            bases,
         },
     )
 }
@@ -450,6 +560,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         8 => (0..SLOTS).prop_map(Step::Drop),
         12 => (0..SLOTS, life()).prop_map(|(slot, life)| Step::Life(slot, life)),
         10 => any_setting().prop_map(Step::Change),
+        8 => (prop::option::of(0..PATHS.len()), prop::bool::weighted(0.8)).prop_map(|(path, build)| Step::Path(path, build)),
+        4 => Just(Step::Rebase),
         30 => advance.prop_map(Step::Advance),
         5 => Just(Step::NextSecond),
         10 => prop_oneof![Just(0_u64), Just(2000)].prop_map(Step::Purge),
@@ -472,6 +584,9 @@ async fn compare_all(place: Place, steps: &[Step]) -> Result<(), TestCaseError> 
             items: Vec::new(),
             indexes: [None; SLOTS],
             setting: Setting::Off,
+            path: None,
+            paths: 0,
+            rebasing: false,
             since: bench.now().unsigned_abs() / 1000,
             births: 0,
         },
@@ -535,6 +650,7 @@ fn an_index_gives_no_date_to_a_document_that_has_expired() {
         ttl: None,
         done: true,
         unique: None,
+        bases: [None, None],
     };
     let steps = [
         Step::NextSecond,

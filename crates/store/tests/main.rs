@@ -8,6 +8,7 @@ mod a_commit_wakes_though_nobody_waits;
 mod a_move_of_the_clock_is_durable_first;
 mod a_named_index_is_built_while_writers_write;
 mod an_index_build_gives_way_to_writers;
+mod bases_of_times_to_live;
 mod bench;
 mod change_feed_is_as_the_model;
 mod date_indexes_end_documents;

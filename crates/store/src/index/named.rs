@@ -3,11 +3,13 @@
 //! Such an index may be unique, sparse or partial, and it may end documents by their dates. Where its entries lie and under
 //! which numbers documents keep their dates is decided here; what a definition may say, the service has checked.
 
+mod base;
 pub mod build;
 pub mod change;
 pub mod keys;
 mod made;
 pub mod notes;
+pub mod rebase;
 mod stored;
 pub mod wildcard;
 
@@ -15,11 +17,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use lapsedb_record::{DateRule, DateRules, Secs};
+use lapsedb_record::{DateRule, DateRules, DateSource, Secs};
 use lapsedb_value::{Object, Str, Value};
 
 use crate::error::StoreError;
 
+pub(crate) use base::TtlBase;
 pub use made::{FindKeyMaker, KeyMaker, MadeKeys};
 pub use stored::parts;
 pub use wildcard::Wildcard;
@@ -168,6 +171,8 @@ pub struct NamedIndexes {
     dropped: Vec<u32>,
     /// The next free number.
     next: u32,
+    /// Where documents have the base of their time to live, if the collection says or has said so.
+    base: Option<TtlBase>,
     rules: DateRules,
 }
 
@@ -322,10 +327,18 @@ impl NamedIndexes {
         &self.rules
     }
 
-    /// Whether an index still has to be built, or the entries of one that is gone removed.
+    /// Whether an index still has to be built, or the entries of one that is gone removed, or bases found.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
-        !self.dropped.is_empty() || self.all.iter().any(NamedIndex::is_unfinished)
+        !self.dropped.is_empty()
+            || self.is_rebasing()
+            || self.all.iter().any(NamedIndex::is_unfinished)
+    }
+
+    /// Whether the commit that writes them says what stays expired from then on: readers have to wait for it.
+    #[must_use]
+    pub fn buries(&self) -> bool {
+        !self.burying.is_empty()
     }
 
     /// Makes the rules of what is known; to be done after every change.
@@ -336,15 +349,21 @@ impl NamedIndexes {
             for number in &index.dates {
                 rules.push(DateRule {
                     number: *number,
+                    source: DateSource::Index,
                     life,
                     buried: self.buried.get(number).copied(),
                 });
             }
         }
+        for rule in self.base.iter().flat_map(TtlBase::rules) {
+            let buried = self.buried.get(&rule.number).copied();
+            rules.push(DateRule { buried, ..rule });
+        }
         for (number, date) in &self.buried {
             if !rules.iter().any(|rule| rule.number == *number) {
                 rules.push(DateRule {
                     number: *number,
+                    source: DateSource::Index,
                     life: None,
                     buried: Some(*date),
                 });

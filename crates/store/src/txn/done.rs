@@ -1,7 +1,7 @@
 //! What a committed transaction has written: every version, also those that a later operation replaced or removed.
 
 use lapsedb_kv::Committed;
-use lapsedb_record::{Lens, Live, Millis, Stored};
+use lapsedb_record::{Lens, Live, Millis, Policy, Setting, Stored};
 
 use super::{After, Record, Txn};
 use crate::error::Result;
@@ -28,7 +28,6 @@ pub struct Done {
 impl Done {
     pub(super) fn new(
         committed: Committed,
-        lens: Lens,
         written: Vec<(ItemKey, Record)>,
         superseded: Vec<Record>,
     ) -> Done {
@@ -41,10 +40,8 @@ impl Done {
                 .map(|(key, record)| (key, finish(record)))
                 .collect(),
             superseded: superseded.into_iter().map(finish).collect(),
-            lens: Lens {
-                now: Millis(committed.now),
-                ..lens
-            },
+            // Whoever wrote a version is shown it, even if it is expired as it was written.
+            lens: Lens::new(Policy::new(Setting::Off), Millis(committed.now)),
         }
     }
 
@@ -58,8 +55,8 @@ impl Done {
         self.reveal(found.map(|(_, version)| version))
     }
 
-    /// A version this transaction wrote, also if a later operation of it replaced or removed that version; none if it had
-    /// expired when it was committed.
+    /// A version this transaction wrote, also if a later operation of it replaced or removed that version, or if it was
+    /// expired as it was written.
     ///
     /// # Errors
     /// When the version cannot be read back: a defect, never ignored.

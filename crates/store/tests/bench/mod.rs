@@ -12,6 +12,7 @@ use lapsedb_store::{
     Built, Collection, CollectionId, History, IndexDefinition, ItemKey, ItemRange, MetaChange,
     OpenOptions, Place, Refused, ScanLimits, Store, Txn, View,
 };
+use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, json};
 
 pub const CID: CollectionId = CollectionId(2);
@@ -118,11 +119,24 @@ impl Bench {
     }
 
     pub async fn setting(&self, setting: Setting) {
+        let (_, collection) = self.look().await;
+        self.ttl(setting, collection.indexes.ttl_path()).await;
+    }
+
+    /// Sets the default and the path of bases, as a replacement of the collection does, and gives no document its base yet.
+    pub async fn ttl(&self, setting: Setting, path: Option<&Path>) {
         let (view, collection) = self.look().await;
+        let now = view.now().secs();
+        let indexes = collection.indexes.with_ttl((setting, path), now, false);
         let mut body = collection.body();
         body.policy = collection.policy.changed(setting, view.now());
+        body.history.eras = body.history.eras.changed(collection.policy.setting, now);
         body.history.shown = None;
+        body.indexes = Some(&indexes);
         let mut change = MetaChange::default();
+        if indexes.buries() {
+            change.hold_readers();
+        }
         change.put(
             keys::meta_numbered(MetaKind::Collection, CID.0),
             body.into_object(),

@@ -51,13 +51,13 @@ pub enum Built {
 #[derive(Debug, Default)]
 pub(crate) struct Builders(Mutex<HashSet<(CollectionId, u32)>>);
 
-struct Turn<'a> {
+pub(super) struct Turn<'a> {
     builders: &'a Builders,
     index: (CollectionId, u32),
 }
 
 impl Builders {
-    fn begin(&self, index: (CollectionId, u32)) -> Option<Turn<'_>> {
+    pub(super) fn begin(&self, index: (CollectionId, u32)) -> Option<Turn<'_>> {
         let free = self.0.lock().insert(index);
         free.then_some(Turn {
             builders: self,
@@ -413,6 +413,7 @@ impl Step<'_> {
         let others = indexes.filter(|index| index.number != self.index.number);
         let kept: HashSet<u32> = others
             .flat_map(|index| index.dates.iter().copied())
+            .chain(self.collection.indexes.base_numbers())
             .collect();
         let (gone, left): (Dates, Dates) = header
             .dates

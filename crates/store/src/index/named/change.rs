@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lapsedb_kv::{Batch, Engine, Space, prefix_end};
-use lapsedb_record::Secs;
+use lapsedb_record::{DateRule, Secs};
 use lapsedb_value::Value;
 
 use super::{ENTRIES_FORMAT, IndexDefinition, MadeKeys, NamedIndex, NamedIndexes, PartialFilter};
@@ -220,7 +220,8 @@ impl Store {
     pub(crate) async fn forget_burials(&self, view: &View, collection: &Collection) -> Result<()> {
         let indexes = self.without_burials(view, collection).await?;
         let numbers = |indexes: &NamedIndexes| -> usize {
-            indexes.all.iter().map(|index| index.dates.len()).sum()
+            let dates: usize = indexes.all.iter().map(|index| index.dates.len()).sum();
+            dates + indexes.base_numbers().count()
         };
         if indexes.buried.len() == collection.indexes.buried.len()
             && numbers(&indexes) == numbers(&collection.indexes)
@@ -257,6 +258,16 @@ impl Store {
             }
             kept.push(*current);
             index.dates = kept;
+        }
+        for numbers in collection.indexes.spent_numbers() {
+            let mut empty = true;
+            for number in numbers {
+                let none = view.dates_are_empty(collection.cid, number, i64::MAX);
+                empty = empty && none.await?;
+            }
+            if empty {
+                indexes.forget_numbers(numbers);
+            }
         }
         Ok(indexes)
     }
@@ -302,14 +313,26 @@ impl Store {
         collection: &Collection,
         indexes: &NamedIndexes,
     ) -> Result<MetaDone> {
+        // Whom this ends or buries gets its grace from this moment on.
+        let is_shown = indexes.ends_more_than(&collection.indexes);
+        self.put_indexes(view, collection, indexes, is_shown).await
+    }
+
+    /// Writes a collection's record with other indexes. Clients take it for changed only if that is to be shown.
+    pub(super) async fn put_indexes(
+        &self,
+        view: &View,
+        collection: &Collection,
+        indexes: &NamedIndexes,
+        is_shown: bool,
+    ) -> Result<MetaDone> {
         let mut body = collection.body();
         body.indexes = Some(indexes);
         let mut change = MetaChange::default();
-        if !indexes.burying.is_empty() {
+        if indexes.buries() {
             change.hold_readers();
         }
-        if indexes.ends_more_than(&collection.indexes) {
-            // Whom this ends or buries gets its grace from this moment on.
+        if is_shown {
             body.history.shown = None;
         }
         change.put(
@@ -331,10 +354,10 @@ impl NamedIndexes {
         };
         let before = lives(older);
         let more = |life: &(u32, Option<Secs>)| !before.contains(life);
-        !self.burying.is_empty() || lives(self).iter().any(more)
+        self.buries() || lives(self).iter().any(more)
     }
 
-    fn take_number(&mut self) -> u32 {
+    pub(super) fn take_number(&mut self) -> u32 {
         self.next += 1;
         self.next
     }
@@ -347,6 +370,14 @@ impl NamedIndexes {
         let life = i64::try_from(life.millis().0).unwrap_or(i64::MAX);
         for number in &index.dates {
             self.burying.insert(*number, life);
+        }
+    }
+
+    /// Buries what a rule has ended by the time of the next commit.
+    pub(super) fn bury_number(&mut self, rule: &DateRule) {
+        if let Some(life) = rule.life {
+            let life = i64::try_from(life.millis().0).unwrap_or(i64::MAX);
+            self.burying.insert(rule.number, life);
         }
     }
 

@@ -3,7 +3,7 @@
 //! An array gives one key for each of its elements; fields below the same array go through it together. Two arrays side by
 //! side would give every pair, and are refused.
 
-use lapsedb_record::{Dated, Dates};
+use lapsedb_record::{Dated, Dates, Mark, Secs};
 use lapsedb_value::{Object, Str, Value};
 
 use super::made::{made_keys, made_parts, made_stems};
@@ -106,7 +106,18 @@ impl Collection {
         if self.indexes.date_rules().all().is_empty() {
             return Dates::new();
         }
-        stored_terms(self, document).dates
+        let mut dates = stored_terms(self, document).dates;
+        dates.extend(self.indexes.life_of(document).1);
+        dates
+    }
+
+    /// What the rule would ask of a document that is as it was written in a second.
+    #[must_use]
+    pub fn mark_of(&self, document: &Object, written: Secs) -> Mark {
+        Mark {
+            dates: self.dates_of(document),
+            ..Mark::undated(self.indexes.life_of(document).0, written)
+        }
     }
 }
 

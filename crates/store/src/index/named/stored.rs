@@ -6,7 +6,7 @@ use lapsedb_record::{Millis, Secs};
 use lapsedb_value::{Object, Value};
 
 use super::{
-    FilterCompiler, IndexPart, MadeKeys, NamedIndex, NamedIndexes, PartKind, PartialFilter,
+    FilterCompiler, IndexPart, MadeKeys, NamedIndex, NamedIndexes, PartKind, PartialFilter, TtlBase,
 };
 use crate::error::{Result, StoreError};
 
@@ -35,6 +35,9 @@ impl NamedIndexes {
         object.push("buried", dated(&self.buried));
         object.push("burying", dated(&self.burying));
         object.push("dropped", numbers(&self.dropped));
+        if let Some(base) = &self.base {
+            object.push("base", Value::Object(base.to_object()));
+        }
         object
     }
 
@@ -60,6 +63,9 @@ impl NamedIndexes {
         for index in array(object, "all")? {
             let index = index.as_object().ok_or_else(|| bad("all"))?;
             indexes.all.push(NamedIndex::from_object(index, compiler)?);
+        }
+        if let Some(base) = object.get("base").and_then(Value::as_object) {
+            indexes.base = Some(TtlBase::from_object(base).ok_or_else(|| bad("base"))?);
         }
         indexes.rule();
         Ok(indexes)
