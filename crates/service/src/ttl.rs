@@ -1,10 +1,10 @@
 //! What time to live has done to a collection and will do: figures, preview, forecast, and purging on demand.
 
 use lapsedb_record::clock::format_iso;
-use lapsedb_record::{Expiry, ItemTtl, Lens, Mark, Millis, Secs, Setting};
-use lapsedb_store::ItemKey;
+use lapsedb_record::{Expiry, ItemTtl, Lens, Millis, Secs, Setting};
 use lapsedb_store::partition_key::PartitionKey;
-use lapsedb_value::Value;
+use lapsedb_store::{ItemKey, StoreError};
+use lapsedb_value::{Value, bson};
 
 use crate::collections::{Definition, setting_of};
 use crate::ctx::{Ctx, Scope};
@@ -88,13 +88,13 @@ pub async fn item_life(
         item = view.get(&collection, &key).await?;
     }
     let item = item.ok_or_else(Error::not_found)?;
-    let header = item.header();
+    let document = bson::read_document(item.body()).map_err(StoreError::from)?;
     let expires_at = match item.expiry(&view.lens(&collection)) {
         Expiry::Never => None,
         Expiry::At(end) => Some(end),
     };
     Ok(ItemLife {
-        ttl: match header.ttl {
+        ttl: match ItemTtl::of_document(&document) {
             ItemTtl::Inherit => None,
             ItemTtl::Never => Some(-1),
             ItemTtl::After(life) => Some(i64::try_from(life.0).unwrap_or(i64::MAX)),
@@ -111,11 +111,7 @@ pub(crate) fn expiry_of(collection: &Collection, lens: &Lens, item: &Value) -> O
         .as_i64()
         .and_then(|ts| u64::try_from(ts).ok())?;
     let document = item.as_object()?;
-    let mark = Mark {
-        dates: collection.dates_of(document),
-        ..Mark::undated(ItemTtl::of_document(document), Secs(written))
-    };
-    match lens.expiry(&mark) {
+    match lens.expiry(&collection.mark_of(document, Secs(written))) {
         Expiry::Never => None,
         Expiry::At(end) => Some(i64::try_from(end.0).unwrap_or(i64::MAX)),
     }
@@ -132,6 +128,10 @@ pub async fn preview(ctx: &Ctx, (db, coll): (&str, &str), default_ttl: &Value) -
     } = ctx.scope(db, coll).await?;
     let mut body = collection.document.clone();
     body.insert("defaultTtl", default_ttl.clone());
+    if matches!(default_ttl, Value::Null) {
+        // Without a time to live nothing is counted from a path either.
+        body.remove("ttlPropertyPath");
+    }
     let definition = Definition::parse_replacement(&Value::Object(body), &collection.document)?;
     let setting = setting_of(definition.default_ttl);
     Ok(view.preview(&collection, setting).await?)

@@ -62,7 +62,7 @@ fn lines(path: &Path) -> Vec<String> {
 }
 
 fn is_row(word: &str) -> bool {
-    let number = word.strip_prefix(['V', 'P', 'D', 'M', 'B', 'S', 'C']);
+    let number = word.strip_prefix(['V', 'P', 'D', 'M', 'B', 'S', 'C', 'T']);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 

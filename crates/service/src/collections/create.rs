@@ -6,7 +6,9 @@ use lapsedb_record::Policy;
 use lapsedb_store::catalog::{CollectionBody, FIRST_INDEX_GENERATION, offer_body};
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::{CHILD_OF_DATABASE_MAX, OFFER_MAX};
-use lapsedb_store::{Catalog, Collection, CollectionId, Database, History, MetaChange, View};
+use lapsedb_store::{
+    Catalog, Collection, CollectionId, Database, History, MetaChange, NamedIndexes, View,
+};
 use lapsedb_value::Value;
 
 use crate::attempts::{Attempts, Numbers};
@@ -34,18 +36,14 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
         let view = ctx.view().await?;
         let catalog = view.catalog();
         let database = find_database(&view, db).ok_or_else(Error::owner_not_found)?;
-        if catalog
-            .collection(database.number, &definition.id)
-            .is_some()
-            || catalog.view(database.number, &definition.id).is_some()
-        {
-            return Err(names::taken("Collection"));
-        }
+        check_name(catalog, &database, &definition.id)?;
         check_room(catalog, &database, wanted.is_some())?;
         check_keys(&view, &database, &definition).await?;
         let mut change = MetaChange::default();
         let mut numbers = Numbers::of(&view);
         let cid = CollectionId(numbers.take(CHILD_OF_DATABASE_MAX)?);
+        let ttl = (policy.setting, definition.ttl_path.as_ref());
+        let indexes = NamedIndexes::default().with_ttl(ttl, view.now().secs(), true);
         let record = CollectionBody {
             cid,
             database: database.number,
@@ -55,7 +53,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
             policy,
             mongo: None,
             history: History::of_new(&definition.document),
-            indexes: None,
+            indexes: Some(&indexes),
         };
         change.put(
             keys::meta_numbered(MetaKind::Collection, cid.0),
@@ -86,13 +84,22 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
                 unique_keys: definition.unique_keys,
                 policy,
                 mongo: None,
-                indexes: Arc::default(),
+                indexes: Arc::new(indexes),
             };
             let value = resource::collection_value(&collection);
             let owner = Owner::database(&database);
             return Ok(Reply::written(Outcome::Created, &done, owner, value));
         }
     }
+}
+
+/// Refuses a name that a collection or a view of the database has.
+fn check_name(catalog: &Catalog, database: &Database, id: &str) -> Result<()> {
+    let is_collection = catalog.collection(database.number, id).is_some();
+    if is_collection || catalog.view(database.number, id).is_some() {
+        return Err(names::taken("Collection"));
+    }
+    Ok(())
 }
 
 /// Refuses a collection whose items would be encrypted with keys that are not there.

@@ -49,6 +49,8 @@ pub struct Definition {
     pub partition_key: PartitionKeyDef,
     /// Its default TTL in seconds: none means TTL is off, -1 that items without a ttl of their own stay.
     pub default_ttl: Option<i64>,
+    /// Where its items have the second that times to live are counted from; none means their last write.
+    pub ttl_path: Option<Path>,
     /// The paths of its unique keys.
     pub unique_keys: Vec<Vec<Path>>,
     /// What it indexes.
@@ -134,7 +136,7 @@ impl Definition {
                 "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection",
             );
         }
-        read_ttl_property_path(body, default_ttl)?;
+        let ttl_path = read_ttl_property_path(body, default_ttl)?;
         let (unique_keys, unique_shown) = read_unique_keys(unique)?;
         let mut document = Object::with_capacity(12);
         document.push("id", id.clone());
@@ -148,12 +150,16 @@ impl Definition {
         if let Some(seconds) = default_ttl {
             document.push("defaultTtl", seconds);
         }
+        if let (Some(_), Some(shown)) = (&ttl_path, present(body, "ttlPropertyPath")) {
+            document.push("ttlPropertyPath", shown.clone());
+        }
         read_rest(body, &mut document)?;
         search::check(&document)?;
         Ok(Definition {
             id,
             partition_key,
             default_ttl,
+            ttl_path,
             unique_keys,
             index,
             document,
@@ -213,17 +219,31 @@ fn read_default_ttl(body: &Object) -> Result<Option<i64>, Invalid> {
     }
 }
 
-/// Lives are counted from the last write only. Ignoring a wish for another base could end a life early.
-fn read_ttl_property_path(body: &Object, default_ttl: Option<i64>) -> Result<(), Invalid> {
-    match (present(body, "ttlPropertyPath"), default_ttl) {
-        (None, _) => Ok(()),
-        (Some(_), None) => {
-            refused("'ttlPropertyPath' needs 'defaultTtl' to be specified in the collection")
-        }
-        (Some(_), Some(_)) => {
-            refused("'ttlPropertyPath' is not supported: time to live counts from '_ts'.")
-        }
+/// A path that means nothing is refused: ignoring a wish for another base could end a life early.
+fn read_ttl_property_path(
+    body: &Object,
+    default_ttl: Option<i64>,
+) -> Result<Option<Path>, Invalid> {
+    let Some(value) = present(body, "ttlPropertyPath") else {
+        return Ok(None);
+    };
+    if default_ttl.is_none() {
+        return refused("'ttlPropertyPath' needs 'defaultTtl' to be specified in the collection");
     }
+    let path = value.as_str().and_then(member_path);
+    match path {
+        Some(path) => Ok(Some(path)),
+        None => refused(format!(
+            "The ttlPropertyPath {value} is invalid. Ensure to provide the path of a property, such as '/createdAt'."
+        )),
+    }
+}
+
+/// A path that leads from member to member.
+fn member_path(text: &str) -> Option<Path> {
+    let path = Path::parse_pointer(text).ok()?;
+    let names = !path.segments().is_empty() && !path.segments().contains(&Segment::Elements);
+    names.then_some(path)
 }
 
 type UniqueKeys = (Vec<Vec<Path>>, Option<Object>);
@@ -277,12 +297,7 @@ fn read_unique_key(key: &Value) -> Result<(Vec<Path>, Vec<Value>), Invalid> {
     }
     let mut paths: Vec<Path> = Vec::with_capacity(texts.len());
     for text in texts {
-        let path = text
-            .as_str()
-            .and_then(|text| Path::parse_pointer(text).ok())
-            .filter(|path| {
-                !path.segments().is_empty() && !path.segments().contains(&Segment::Elements)
-            });
+        let path = text.as_str().and_then(member_path);
         match path {
             Some(path) if paths.contains(&path) => {
                 return refused(format!("The unique key path {text} is given twice."));

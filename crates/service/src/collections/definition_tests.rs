@@ -191,10 +191,33 @@ fn d10_a_refused_default_does_not_stick() {
 }
 
 #[test]
-fn another_base_for_lives_is_refused_not_ignored() {
-    assert!(parse(r#"{"ttlPropertyPath":"/t"}"#).is_err());
-    assert!(parse(r#"{"ttlPropertyPath":"/t","defaultTtl":5}"#).is_err());
-    assert!(parse(r#"{"ttlPropertyPath":null,"defaultTtl":5}"#).is_ok());
+fn t13_another_base_for_lives_is_a_path_of_members_and_needs_a_default() {
+    let path = |text: &str| parse(text).map(|definition| definition.ttl_path);
+    let read = |text: &str| Ok(Some(Path::parse_pointer(text).unwrap()));
+    assert!(path(r#"{"ttlPropertyPath":"/t"}"#).is_err());
+    assert!(path(r#"{"ttlPropertyPath":"/t","defaultTtl":null}"#).is_err());
+    assert_eq!(path(r#"{"ttlPropertyPath":null,"defaultTtl":5}"#), Ok(None));
+    assert_eq!(
+        path(r#"{"ttlPropertyPath":"/t","defaultTtl":5}"#),
+        read("/t")
+    );
+    assert_eq!(
+        path(r#"{"ttlPropertyPath":"/a/b","defaultTtl":-1}"#),
+        read("/a/b")
+    );
+    for wrong in [
+        "7",
+        "true",
+        "[]",
+        "\"\"",
+        "\"t\"",
+        "\"/\"",
+        "\"/t/*\"",
+        "\"/t/[]\"",
+    ] {
+        let text = format!(r#"{{"ttlPropertyPath":{wrong},"defaultTtl":5}}"#);
+        assert!(path(&text).is_err(), "{wrong}");
+    }
 }
 
 #[test]

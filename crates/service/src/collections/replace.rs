@@ -1,11 +1,14 @@
 //! Replaces a collection's definition.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use lapsedb_record::Secs;
 use lapsedb_store::catalog::CollectionBody;
 use lapsedb_store::keys::{self, MetaKind};
-use lapsedb_store::{Collection, History, MetaChange, View, policy_retention};
+use lapsedb_store::{
+    Collection, CollectionId, History, MetaChange, Rebased, View, policy_retention,
+};
 use lapsedb_value::{Object, Value, order};
 
 use crate::attempts::Attempts;
@@ -15,10 +18,14 @@ use crate::error::{Error, Result};
 use crate::reply::{Conditions, Outcome, Owner, Reply};
 use crate::resource;
 
+/// How often it looks whether somebody else has given all items their bases.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
 /// Replaces a collection's definition by another: what the body leaves out is taken away, but for the partition key and
 /// the unique keys, which cannot be changed.
 ///
-/// A changed TTL acts on all items at once, and what had expired before stays so. A changed index policy begins a new
+/// A changed TTL acts on all items at once, and what had expired before stays so. A changed path of their base acts on each as
+/// the items are gone through, which the answer waits for. A changed index policy begins a new
 /// index, which is built in the background if there is much to do.
 ///
 /// # Errors
@@ -58,6 +65,10 @@ pub async fn replace(
             record.into_object(),
         );
         if let Some(done) = attempts.commit(ctx, &view, change).await? {
+            if new.indexes.is_rebasing() {
+                drop(view);
+                rebase(ctx, new.cid).await?;
+            }
             let index_progress = match new.index_is_whole() {
                 true => 100,
                 false => index::begin(ctx.service(), &new).await,
@@ -96,12 +107,18 @@ fn replaced(
         shown: None,
         retention: old.history.retention,
     };
-    if setting != policy.setting {
+    let now = view.now().secs();
+    let ttl = (setting, definition.ttl_path.as_ref());
+    let indexes = old.indexes.with_ttl(ttl, now, false);
+    if indexes.buries() {
+        change.hold_readers();
+    }
+    if setting != policy.setting || indexes.is_rebasing() {
         policy = policy.changed(setting, view.now());
-        history.eras = history.eras.changed(old.policy.setting, view.now().secs());
+        history.eras = history.eras.changed(old.policy.setting, now);
         // The burial marks are those of the view's second. An item that ends later, but before the commit, would come
         // back to life: so the commit must fall into the same second, or all is decided anew.
-        change.not_after(view.now().secs().plus(Secs(1)).millis());
+        change.not_after(now.plus(Secs(1)).millis());
     }
     let same_index = order::deep_equal(index_of(&old.document), index_of(&definition.document));
     Collection {
@@ -119,9 +136,17 @@ fn replaced(
         unique_keys: definition.unique_keys,
         policy,
         mongo: old.mongo.clone(),
-        indexes: Arc::clone(&old.indexes),
+        indexes: Arc::new(indexes),
         history,
     }
+}
+
+/// Waits until all items are judged by the base that the new path gives them.
+async fn rebase(ctx: &Ctx, cid: CollectionId) -> Result<()> {
+    while ctx.service().store().rebase(cid).await? == Rebased::Elsewhere {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
 }
 
 fn index_of(document: &Object) -> &Value {

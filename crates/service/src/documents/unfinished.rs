@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lapsedb_store::{Built, CollectionId, Upkeep};
+use lapsedb_store::{Built, Collection, CollectionId, Upkeep};
 
 use crate::background::Piece;
 use crate::error::Result;
@@ -11,25 +11,26 @@ use crate::service::Service;
 /// An index that is unfinished for so many ticks, and that nobody builds, has been abandoned.
 const ABANDONED_TICKS: u32 = 5;
 
-/// For how many ticks indexes have been unfinished.
+/// The number that stands for bases of times to live among a collection's indexes: no index has it.
+const BASES: u32 = 0;
+
+/// For how many ticks indexes have been unfinished, and bases.
 pub(crate) type Unfinished = HashMap<(CollectionId, u32), u32>;
 
 impl Service {
-    /// Builds indexes whose makers have gone, and removes what dropped ones have left.
+    /// Builds indexes whose makers have gone, finds bases, and removes what dropped indexes have left.
     pub(crate) async fn finish_indexes(&self) -> Result<()> {
         let view = self.store().view().await?;
         let mut seen = Unfinished::new();
         let mut abandoned = Vec::new();
         let before = self.maintenance().unfinished.lock().clone();
         for collection in view.catalog().in_need_of(Upkeep::NamedIndexes) {
-            for index in collection.indexes.all() {
-                if index.is_unfinished() {
-                    let key = (collection.cid, index.number);
-                    let ticks = before.get(&key).copied().unwrap_or(0) + 1;
-                    seen.insert(key, ticks);
-                    if ticks >= ABANDONED_TICKS {
-                        abandoned.push((key, index.name.clone()));
-                    }
+            for number in unfinished(&collection) {
+                let key = (collection.cid, number);
+                let ticks = before.get(&key).copied().unwrap_or(0) + 1;
+                seen.insert(key, ticks);
+                if ticks >= ABANDONED_TICKS {
+                    abandoned.push(key);
                 }
             }
             let swept = self.store().sweep_indexes(collection.cid);
@@ -39,17 +40,34 @@ impl Service {
         }
         *self.maintenance().unfinished.lock() = seen;
         drop(view);
-        for ((cid, number), name) in abandoned {
-            let built = self.store().build_named_index(cid, number);
+        for (cid, number) in abandoned {
             let background = &self.maintenance().background;
             let piece = Piece::BuildNamedIndex(cid, number);
+            if number == BASES {
+                background.run(piece, self.store().rebase(cid)).await;
+                continue;
+            }
+            let built = self.store().build_named_index(cid, number);
             match background.run(piece, built).await {
                 Some(Built::Refused(why)) => {
-                    tracing::warn!(index = %name, ?why, "an index could not be built and is dropped");
+                    tracing::warn!(
+                        collection = cid.0,
+                        number,
+                        ?why,
+                        "an index could not be built and is dropped"
+                    );
                 }
                 Some(Built::Whole { .. } | Built::Gone | Built::Elsewhere) | None => {}
             }
         }
         Ok(())
     }
+}
+
+/// The numbers of a collection's indexes that are to be built.
+fn unfinished(collection: &Collection) -> Vec<u32> {
+    let indexes = collection.indexes.all().iter();
+    let unbuilt = indexes.filter(|index| index.is_unfinished());
+    let bases = collection.indexes.is_rebasing().then_some(BASES);
+    unbuilt.map(|index| index.number).chain(bases).collect()
 }

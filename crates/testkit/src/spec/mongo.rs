@@ -41,17 +41,33 @@ impl Runner<'_> {
 
     /// `date d +5s`: `$d` stands for the milliseconds so long after the case began, from then on; `-` for before.
     pub(super) fn date(&mut self, rest: &str) -> Outcome {
+        let (name, at) = self.moment(rest)?;
+        let date = json!({"$date": {"$numberLong": at.to_string()}});
+        self.set_name(name, date.to_string());
+        Ok(())
+    }
+
+    /// `seconds b -5s`: the same as a number of seconds, with a fraction where it has one.
+    pub(super) fn seconds(&mut self, rest: &str) -> Outcome {
+        let (name, at) = self.moment(rest)?;
+        let seconds = match (at / 1000, at % 1000) {
+            (whole, 0) => whole.to_string(),
+            (whole, part) => format!("{whole}.{part:03}"),
+        };
+        self.set_name(name, seconds);
+        Ok(())
+    }
+
+    /// A name, and a moment by its distance from the beginning of the case, in milliseconds.
+    fn moment<'a>(&self, rest: &'a str) -> Result<(&'a str, u64), Difference> {
         let (name, span) = word(rest);
         let bad = || Difference::new(format!("`{rest}` is not like `d +5s` or `d -5s`"));
         let (sign, span) = span.split_at_checked(1).ok_or_else(bad)?;
         let span = span_ms(span).ok_or_else(bad)?;
-        let at = match sign {
-            "+" => self.zero_ms() + span,
-            "-" => self.zero_ms() - span,
-            _ => return Err(bad()),
-        };
-        let date = json!({"$date": {"$numberLong": at.to_string()}});
-        self.set_name(name, date.to_string());
-        Ok(())
+        match sign {
+            "+" => Ok((name, self.zero_ms() + span)),
+            "-" => Ok((name, self.zero_ms() - span)),
+            _ => Err(bad()),
+        }
     }
 }

@@ -101,6 +101,7 @@ impl<'a> Runner<'a> {
             "http" | "admin" => self.http(line, &rest),
             "mongo" => self.mongo(line, &rest),
             "date" => self.date(&rest),
+            "seconds" => self.seconds(&rest),
             "let" => self.name(&rest),
             "expect" => self.compare(&rest),
             other => Err(Difference::new(format!("`{other}` is not a command"))),

@@ -180,8 +180,12 @@ pub(crate) async fn set_default_ttl(
 ) -> Result<bool> {
     let mut document = seen.document.clone();
     document.remove("defaultTtl");
-    if let Some(seconds) = seconds {
-        document.push("defaultTtl", Value::from(seconds));
+    match seconds {
+        Some(seconds) => document.push("defaultTtl", Value::from(seconds)),
+        // Without a time to live nothing is counted from a path either.
+        None => {
+            document.remove("ttlPropertyPath");
+        }
     }
     let address = (namespace.database.as_str(), namespace.collection.as_str());
     let as_seen = Conditions {
