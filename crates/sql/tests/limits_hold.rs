@@ -49,6 +49,10 @@ fn nesting_is_limited_whatever_nests() {
                 );
                 match query(&text) {
                     Ok(_) => assert!(depth < limits::NESTING_MAX, "{open} {depth}"),
+                    // What is computed may not stand in brackets, however flat; it is parsed and bound before that is known.
+                    Err(error) if open == "c[" && error.code == "SC2990" => {
+                        assert!(depth < limits::NESTING_MAX, "{open} {depth}");
+                    }
                     Err(error) => assert!(
                         error.code == error::TOO_COMPLEX && depth > 30,
                         "{open} {depth}: {error}"
