@@ -196,7 +196,7 @@ const SERVICE: [(&str, &[&str]); 12] = [
 ];
 
 /// What the language has, with a query that has it. Whether it works is found out by trying.
-const CONSTRUCTS: [(&str, &str); 46] = [
+const CONSTRUCTS: [(&str, &str); 48] = [
     ("`SELECT *`", "SELECT * FROM c"),
     ("select list with names", "SELECT c.a, c.b.c AS d, 1 FROM c"),
     ("`SELECT VALUE`", "SELECT VALUE c.a FROM c"),
@@ -250,6 +250,14 @@ const CONSTRUCTS: [(&str, &str); 46] = [
     (
         "`ORDER BY` any other expression",
         "SELECT * FROM c ORDER BY LOWER(c.a)",
+    ),
+    (
+        "`ORDER BY` a path of a `JOIN`",
+        "SELECT VALUE x FROM c JOIN x IN c.a ORDER BY x.b",
+    ),
+    (
+        "an index that is computed: `c.a[c.b]`",
+        "SELECT VALUE c.a[c.b] FROM c",
     ),
     (
         "`ORDER BY` with `GROUP BY`",
