@@ -15,6 +15,8 @@ use crate::throughput::Owner;
 
 /// How long the calendar of a collection that is being written to is not asked again, in milliseconds.
 const RECHECK_MS: u64 = 5000;
+/// How much longer that of one is not asked that this process has not written to.
+const RECHECK_OTHERS_MS: u64 = 60_000;
 /// Deletes' worth of work for one collection in one tick where no throughput is provisioned and no request came.
 const DELETES_IDLE: u64 = 2000;
 /// The same while requests come.
@@ -43,7 +45,8 @@ impl Service {
     /// Removes what is dead and past its grace, as far as the leftover budget goes.
     pub(crate) async fn purge_due(&self, busy: bool) -> Result<()> {
         let view = self.store().view().await?;
-        let collections = view.catalog().in_need_of(Upkeep::Purge);
+        let mut collections = view.catalog().in_need_of(Upkeep::Purge);
+        collections.retain(|collection| self.worth_a_look(&view, collection));
         drop(view);
         let mut used = HashMap::new();
         for collection in collections {
@@ -63,9 +66,6 @@ impl Service {
         used: &mut HashMap<Owner, u64>,
     ) -> Result<()> {
         let view = self.store().view().await?;
-        if !self.worth_a_look(&view, collection) {
-            return Ok(());
-        }
         let deletes = self.deletes_left(&view, collection, busy, used);
         let lsn = view.lsn();
         // No view is kept meanwhile: it would hold back what may go.
@@ -108,7 +108,13 @@ impl Service {
     fn worth_a_look(&self, view: &View, collection: &Collection) -> bool {
         match self.maintenance().wakes.lock().get(&collection.cid) {
             Some(wake) if wake.settings == collection.version => {
-                view.now() >= wake.at || (wake.lsn != view.lsn() && view.now() >= wake.recheck)
+                let written = self.store().written_behind(collection.cid, wake.lsn);
+                let recheck = match written {
+                    true => wake.at.min(wake.recheck),
+                    // Another process may have written.
+                    false => wake.recheck.plus(Millis(RECHECK_OTHERS_MS)),
+                };
+                view.now() >= wake.at || (wake.lsn != view.lsn() && view.now() >= recheck)
             }
             Some(_) | None => true,
         }

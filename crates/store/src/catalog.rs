@@ -13,7 +13,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use lapsedb_record::{Millis, Policy, Secs};
+use lapsedb_record::{Millis, Policy, Secs, Setting};
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Str, Value, bson};
 
@@ -175,6 +175,15 @@ impl Collection {
             },
             indexes: Some(&self.indexes),
         }
+    }
+
+    /// Whether an item of it can be expired: by its settings, by what earlier ones have left, or by a date.
+    #[must_use]
+    pub fn can_expire(&self) -> bool {
+        self.policy.setting != Setting::Off
+            || self.policy.buried_written.is_some()
+            || self.policy.buried_due.is_some()
+            || !self.indexes.date_rules().all().is_empty()
     }
 
     /// Whether every item has its entries in the index, so that a query may rely on it. False from a change of the

@@ -155,6 +155,7 @@ impl Store {
     /// When the engine fails.
     pub async fn drop_data(&self, cid: CollectionId) -> Result<()> {
         self.marks.forget(cid);
+        self.listeners.forget(cid);
         let view = self.view().await?;
         let mut batch = Batch::new();
         let mut large = Vec::new();

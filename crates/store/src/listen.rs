@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_kv::Then;
 use parking_lot::RwLock;
@@ -10,14 +11,26 @@ use tokio::sync::watch;
 use crate::Store;
 use crate::keys::CollectionId;
 
+/// Those whom nobody listens to are not forgotten before there are so many.
+const FORGET_AT_MIN: usize = 64;
+
 /// Who waits for what: each collection somebody listens to has its newest commit here.
 #[derive(Default)]
 pub(crate) struct Listeners {
-    by_collection: RwLock<HashMap<CollectionId, watch::Sender<u64>>>,
+    by_collection: RwLock<ByCollection>,
+    /// The newest commit of each collection that this process has written to.
+    written: RwLock<HashMap<CollectionId, AtomicU64>>,
     /// The newest commit of all.
     all: watch::Sender<u64>,
     /// Grows when the catalog has changed or the clock was moved.
     circumstances: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct ByCollection {
+    senders: HashMap<CollectionId, watch::Sender<u64>>,
+    /// With so many of them, those are forgotten whom nobody listens to any more.
+    forget_at: usize,
 }
 
 /// Hears of commits to one collection.
@@ -41,9 +54,14 @@ impl Store {
     #[must_use]
     pub fn listen(&self, cid: CollectionId) -> Listener {
         let mut all = self.listeners.by_collection.write();
-        // Whom nobody listens to any more is forgotten here, where somebody comes anyway.
-        all.retain(|other, sender| *other == cid || sender.receiver_count() > 0);
-        let sender = all.entry(cid).or_insert_with(|| watch::Sender::new(0));
+        // Whom nobody listens to any more is forgotten here, where somebody comes anyway, but not every time.
+        if all.senders.len() >= all.forget_at {
+            let senders = &mut all.senders;
+            senders.retain(|other, sender| *other == cid || sender.receiver_count() > 0);
+            all.forget_at = FORGET_AT_MIN.max(all.senders.len() * 2);
+        }
+        let sender = all.senders.entry(cid);
+        let sender = sender.or_insert_with(|| watch::Sender::new(0));
         Listener {
             newest: sender.subscribe(),
         }
@@ -63,6 +81,14 @@ impl Store {
         Listener {
             newest: self.listeners.circumstances.subscribe(),
         }
+    }
+
+    /// Whether this process has written to a collection behind a commit.
+    #[must_use]
+    pub fn written_behind(&self, cid: CollectionId, lsn: u64) -> bool {
+        let written = self.listeners.written.read();
+        let newest = written.get(&cid);
+        newest.is_some_and(|newest| newest.load(Ordering::Relaxed) > lsn)
     }
 
     /// Tells those who listen that the catalog has changed or the clock was moved.
@@ -93,9 +119,26 @@ impl Listeners {
     fn committed(&self, cid: CollectionId, lsn: u64) {
         self.all.send_replace(lsn);
         let all = self.by_collection.read();
-        if let Some(sender) = all.get(&cid) {
+        if let Some(sender) = all.senders.get(&cid) {
             sender.send_replace(lsn);
         }
+        drop(all);
+        let written = self.written.read();
+        if let Some(newest) = written.get(&cid) {
+            newest.fetch_max(lsn, Ordering::Relaxed);
+            return;
+        }
+        drop(written);
+        let mut written = self.written.write();
+        written
+            .entry(cid)
+            .or_default()
+            .fetch_max(lsn, Ordering::Relaxed);
+    }
+
+    /// Forgets a collection that is gone.
+    pub(crate) fn forget(&self, cid: CollectionId) {
+        self.written.write().remove(&cid);
     }
 
     fn circumstances_changed(&self) {

@@ -3,12 +3,12 @@
 //! A record of its own, so that settling does not count as a change of the collection and no writer has to begin again for
 //! it, but for those who touch a dead record.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use lapsedb_kv::{Expect, Judge, Scan, Snapshot, Space, Verdict};
 use lapsedb_record::{Secs, Settled};
+use rpds::HashTrieMapSync;
 
 use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId, MetaKind};
@@ -99,43 +99,42 @@ pub(crate) fn key(cid: CollectionId) -> Vec<u8> {
 
 /// The marks of all collections, as the engine's judge knows them: only what is already durable.
 #[derive(Default)]
-pub(crate) struct Marks(ArcSwap<HashMap<u32, Settled>>);
+pub(crate) struct Marks(ArcSwap<All>);
+
+/// By collection. Maps that share what they have in common, so that a new mark costs the same with any number of collections.
+type All = HashTrieMapSync<u32, Settled>;
 
 impl Marks {
-    /// Reads the marks of every collection: after a start.
+    /// Reads the marks of every collection: at the start.
     pub(crate) async fn load(&self, snapshot: &impl Snapshot) -> Result<()> {
         let scan = Scan::prefix(Space::Meta, &keys::meta_all(MetaKind::Settled));
+        let mut all = All::default();
         for (key, value) in snapshot.scan(scan).await?.rows {
             if let Some(number) = key.get(1..).and_then(|rest| rest.first_chunk::<4>()) {
-                let cid = CollectionId(u32::from_be_bytes(*number));
                 // One that cannot be read allows nothing to be dropped; the purge of that collection reports it.
                 if let Ok(ledger) = Ledger::read(&value) {
-                    self.show(cid, ledger.settled);
+                    all.insert_mut(u32::from_be_bytes(*number), ledger.settled);
                 }
             }
         }
+        self.0.store(Arc::new(all));
         Ok(())
     }
 
     /// Shows the judge how far a collection is settled. Marks only grow, so the greater ones stay.
     pub(crate) fn show(&self, cid: CollectionId, settled: Settled) {
         self.0.rcu(|known| {
-            let mut known = HashMap::clone(known);
-            let marks = known.entry(cid.0).or_default();
+            let mut marks = known.get(&cid.0).copied().unwrap_or_default();
             marks.written = marks.written.max(settled.written);
             marks.due = marks.due.max(settled.due);
-            known
+            known.insert(cid.0, marks)
         });
     }
 
     /// Forgets a collection that is gone.
     pub(crate) fn forget(&self, cid: CollectionId) {
         if self.0.load().contains_key(&cid.0) {
-            self.0.rcu(|known| {
-                let mut known = HashMap::clone(known);
-                known.remove(&cid.0);
-                known
-            });
+            self.0.rcu(|known| known.remove(&cid.0));
         }
     }
 }
@@ -150,7 +149,7 @@ impl Judge for Marks {
             // The catalog and sums have no marks; events go with their retention.
             Space::Meta | Space::Versions | Space::Tally => return None,
         };
-        let known: Arc<HashMap<u32, Settled>> = self.0.load_full();
+        let known = self.0.load_full();
         if known.is_empty() {
             return None;
         }

@@ -5,7 +5,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lapsedb_record::Setting;
 use lapsedb_value::Str;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
@@ -93,17 +92,11 @@ impl Upkeep {
     ];
 
     fn is_needed(self, collection: &Collection) -> bool {
-        let policy = &collection.policy;
         match self {
             Upkeep::Versions => collection.history.kept,
             Upkeep::IndexBuild => !collection.index_is_whole(),
             Upkeep::NamedIndexes => collection.indexes.is_unfinished(),
-            Upkeep::Purge => {
-                policy.setting != Setting::Off
-                    || policy.buried_written.is_some()
-                    || policy.buried_due.is_some()
-                    || !collection.indexes.date_rules().all().is_empty()
-            }
+            Upkeep::Purge => collection.can_expire(),
         }
     }
 }

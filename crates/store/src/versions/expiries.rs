@@ -33,7 +33,7 @@ impl View {
     /// # Errors
     /// When the engine fails or the bytes are damaged.
     pub async fn expiries_due(&self, collection: &Collection) -> Result<bool> {
-        if !collection.history.kept {
+        if !collection.history.kept || !collection.can_expire() {
             return Ok(false);
         }
         let told = self.versions_state(collection.cid).await?.told;
