@@ -234,6 +234,13 @@ impl Service {
         self.config().purge && self.documents.ttl_monitor.enabled()
     }
 
+    /// How many catalog records have been read from the engine since the start, and how many entries of the catalog in memory were
+    /// listed: for tests that count work.
+    #[must_use]
+    pub fn catalog_work(&self) -> (u64, u64) {
+        self.store().catalog_work()
+    }
+
     pub(crate) const fn store(&self) -> &Store {
         &self.store
     }

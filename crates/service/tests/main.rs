@@ -21,6 +21,7 @@ mod a_token_opens_what_its_permission_names;
 mod a_transaction_revives_nothing;
 mod deleting_takes_along_what_belongs;
 mod figures_follow_within_a_tick;
+mod metadata_costs_the_same_with_many_collections;
 mod one_damaged_collection_stops_no_other;
 mod pages_neither_skip_nor_repeat;
 mod planned_queries_answer_as_a_scan;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lapsedb_kv::{Batch, Engine, Snapshot, Space, Template};
+use lapsedb_kv::{Batch, Engine, Scan, Snapshot, Space, Template};
 use lapsedb_record::{Policy, Secs, Setting};
 use lapsedb_value::{Object, Value, json};
 use proptest::prelude::*;
@@ -351,6 +351,70 @@ fn a_change_that_left_no_note_is_seen() {
         let view = other.view(&store).await;
         assert_eq!(view.catalog().collections_in(1), 5);
         assert_eq!(view.catalog().described(), whole(&view.snapshot).await);
+    });
+}
+
+/// The keys that a store has in a space, but for notes of changes, which are always as many.
+async fn keys_in(store: &Store, space: Space) -> Vec<Vec<u8>> {
+    let snapshot = store.engine().snapshot().await.unwrap();
+    let page = snapshot.scan(Scan::prefix(space, &[])).await.unwrap();
+    let notes = keys::meta_all(MetaKind::Change);
+    let keys = page.rows.into_iter().map(|(key, _)| key.to_vec());
+    keys.filter(|key| space != Space::Meta || !key.starts_with(&notes))
+        .collect()
+}
+
+#[test]
+fn watched_and_dropped_collections_leave_nothing_after_their_retention() {
+    lapsedb_testkit::run(async {
+        let store = Store::open(options(Place::Memory)).await.unwrap();
+        make(&store, 2..3).await;
+        let before = keys_in(&store, Space::Meta).await;
+        let many = 250;
+        make(&store, 3..many).await;
+        for number in 3..many {
+            let name = format!("c{number}");
+            let watched = Watched::Collection("d", &name);
+            store.watch(watched, RETENTION).await.unwrap();
+            let cid = CollectionId(number);
+            let kept = store.keep_versions_for(cid, Some(RETENTION)).await;
+            kept.unwrap();
+            let view = store.view().await.unwrap();
+            let mut drop = MetaChange::default();
+            drop.drop_collection(cid);
+            store.change_catalog(&view, drop).await.unwrap();
+        }
+        for cid in store.pending_drops(usize::MAX).await.unwrap() {
+            store.drop_data(cid).await.unwrap();
+        }
+        let graves = store.view().await.unwrap().catalog().graves();
+        assert_eq!(graves.len(), 247, "their changes can be read");
+        assert_eq!(
+            store
+                .view()
+                .await
+                .unwrap()
+                .catalog()
+                .graves_in("d", Some("c9"))
+                .len(),
+            1
+        );
+        store.clock().advance((RETENTION.0 + 2) * 1000).unwrap();
+        // As the ticks do, each a number of them.
+        for _ in 0..3 {
+            let view = store.view().await.unwrap();
+            store.clear_graves(&view).await.unwrap();
+            let view = store.view().await.unwrap();
+            store.end_watches(&view).await.unwrap();
+        }
+        assert!(store.view().await.unwrap().catalog().graves().is_empty());
+        let left = keys_in(&store, Space::Meta).await;
+        assert_eq!(left, before);
+        // What has become of collections is kept as long as the longest watch, and where nobody watches, for a week.
+        store.clock().advance(8 * 86_400_000).unwrap();
+        store.trim_catalog_log().await.unwrap();
+        assert!(keys_in(&store, Space::Versions).await.is_empty());
+        described(&store).await;
     });
 }
 
