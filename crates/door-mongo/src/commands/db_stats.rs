@@ -1,6 +1,6 @@
 //! Tells the size of a database.
 
-use lapsedb_service::documents::{self, Fault};
+use lapsedb_service::documents::{self, Fault, Listing};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
@@ -18,7 +18,11 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.ignore(&["freeStorage"]);
     fields.end()?;
     let database = call.database.clone();
-    let mut all = documents::list_collections(&mut call.work(), &database).await?;
+    let listing = Listing {
+        counted: true,
+        ..Listing::default()
+    };
+    let mut all = documents::list_collections(&mut call.work(), &database, listing).await?;
     let before = all.len();
     all.retain(|collection| collection.kind != "view");
     let views = u64::try_from(before - all.len()).unwrap_or(u64::MAX);

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use lapsedb_service::cursors;
-use lapsedb_service::documents::{self, Fault, ListedCollection, Namespace, Work};
+use lapsedb_service::documents::{self, Fault, ListedCollection, Listing, Namespace, Work};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
@@ -36,7 +36,12 @@ async fn listed(
     name_only: bool,
 ) -> Result<Vec<Bytes>, Fault> {
     let mut shown = Vec::new();
-    for collection in documents::list_collections(work, database).await? {
+    // Clients ask so whether a collection is there.
+    let listing = Listing {
+        name: filter.get("name").and_then(Value::as_str),
+        counted: false,
+    };
+    for collection in documents::list_collections(work, database, listing).await? {
         let mut one = describe(collection);
         if !documents::matches(filter, &one)? {
             continue;

@@ -1,6 +1,6 @@
 //! Lists databases and collections: those of this door.
 
-use lapsedb_store::{Collection, View};
+use lapsedb_store::{Collection, Tally, View};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::Result;
@@ -63,26 +63,52 @@ pub async fn list_databases(work: &mut Work) -> Result<Vec<ListedDatabase>> {
     Ok(listed)
 }
 
+/// Which collections of a database are listed, and what is said of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Listing<'a> {
+    /// Only the one with this name.
+    pub name: Option<&'a str>,
+    /// Whether documents and bytes are counted; otherwise they are 0.
+    pub counted: bool,
+}
+
 /// The collections of a database, in the order they were made.
 ///
 /// # Errors
 /// When who asks may not, or the engine fails.
-pub async fn list_collections(work: &mut Work, database: &str) -> Result<Vec<ListedCollection>> {
+pub async fn list_collections(
+    work: &mut Work,
+    database: &str,
+    listing: Listing<'_>,
+) -> Result<Vec<ListedCollection>> {
     work.ctx.who.may_read_account()?;
     let view = work.ctx.view().await?;
-    let Some(database) = view.catalog().database(database) else {
+    let catalog = view.catalog();
+    let Some(database) = catalog.database(database) else {
         return Ok(Vec::new());
     };
-    let mut listed = Vec::new();
-    for collection in own_collections(&view, database.number) {
-        let live = view.live(&collection).await?;
+    let own = match listing.name {
+        Some(name) => {
+            let named = catalog.collection(database.number, name);
+            let own = named.filter(|collection| collection.mongo.is_some());
+            own.into_iter().cloned().collect()
+        }
+        None => own_collections(&view, database.number),
+    };
+    let mut listed = Vec::with_capacity(own.len());
+    for collection in own {
+        let live = match listing.counted {
+            true => view.live(&collection).await?,
+            false => Tally::default(),
+        };
         listed.push(shown(&collection, live.items, live.bytes));
     }
-    let views = view.catalog().views(database.number);
-    if !views.is_empty() {
+    let wanted = |name: &str| listing.name.is_none_or(|wanted| wanted == name);
+    let views = catalog.views(database.number);
+    if !views.is_empty() && wanted(SYSTEM_VIEWS) {
         listed.push(definitions(database.number, views.len()));
     }
-    for found in views {
+    for found in views.into_iter().filter(|view| wanted(&view.id)) {
         listed.push(ListedCollection {
             name: found.id.to_string(),
             kind: "view",

@@ -72,7 +72,7 @@ pub use indexes::{
 pub use insert::{Insert, insert};
 pub use language::{Terms, matches};
 pub use lapsedb_mql::stages::{no_search, stage_names};
-pub use listing::{ListedCollection, ListedDatabase, list_collections, list_databases};
+pub use listing::{ListedCollection, ListedDatabase, Listing, list_collections, list_databases};
 pub use make::make;
 pub use modify::{MODIFY_OPTIONS, modify};
 pub use namespace::Namespace;

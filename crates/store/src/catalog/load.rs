@@ -18,16 +18,16 @@ const CATALOG_SCAN_ROWS: usize = 1000;
 const CATALOG_SCAN_BYTES: usize = 8 << 20;
 
 impl Catalog {
-    /// The catalog of a snapshot, from an image of an older one.
+    /// The catalog of a snapshot, from an image of an older one; none, if it is not known what has changed since.
     pub(super) async fn moved_to(
         &self,
         snapshot: &impl Snapshot,
         to: Position,
         language: Option<&FilterCompiler>,
-    ) -> Result<Catalog> {
+    ) -> Result<Option<Catalog>> {
         match changes::since(self, snapshot, to).await? {
-            Some(touched) => self.with(touched, snapshot, to, language).await,
-            None => Catalog::load(snapshot, to, Arc::clone(&self.work), language).await,
+            Some(touched) => Ok(Some(self.with(touched, snapshot, to, language).await?)),
+            None => Ok(None),
         }
     }
 
