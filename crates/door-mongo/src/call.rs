@@ -26,7 +26,7 @@ use crate::request::{self, Refused, Request};
 use crate::transactional_writes::{repeated, statements};
 use crate::unwinding;
 use crate::wire::{OpMsg, OpQuery, Sequence};
-use crate::{read_concern, transactions, write_concern};
+use crate::{profiling, read_concern, transactions, write_concern};
 
 /// A command's future.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, Fault>> + Send + 'a>>;
@@ -393,6 +393,7 @@ async fn attempt(
     panics: bool,
 ) -> Result<Answer, Fault> {
     auth::admit(door, connection, &request).await?;
+    profiling::admit(door, &request).await?;
     let Request {
         command,
         name,

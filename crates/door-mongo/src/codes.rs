@@ -19,6 +19,7 @@ pub(crate) const OVERFLOW: i32 = 15;
 pub(crate) const INVALID_BSON: i32 = 22;
 pub(crate) const OBJECT_TOO_LARGE: i32 = 10_334;
 pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
+pub(crate) const NAMESPACE_EXISTS: i32 = 48;
 pub(crate) const INVALID_OPTIONS: i32 = 72;
 pub(crate) const INVALID_NAMESPACE: i32 = 73;
 pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;

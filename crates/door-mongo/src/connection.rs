@@ -271,6 +271,7 @@ impl Door {
             more,
         } = answered;
         let took = start.elapsed();
+        noted.recorded(self, connection, (command, &document), took);
         noted.answered(command, code.is_none(), took);
         (self.count)(Counted {
             command,

@@ -19,6 +19,7 @@ mod lsid;
 mod machine;
 mod noted;
 mod notes;
+mod profiling;
 mod read_concern;
 mod registry;
 mod request;

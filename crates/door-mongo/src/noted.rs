@@ -10,6 +10,7 @@ use lapsedb_value::{Str, Value};
 use crate::auth::Login;
 use crate::connection::Connection;
 use crate::door::Door;
+use crate::profiling::{self, Done};
 use crate::wire::{Incoming, Message, OpMsg};
 
 /// A command under way, until it is dropped.
@@ -51,6 +52,30 @@ impl<'d> Noted<'d> {
             operations,
             line: Arc::clone(&connection.line),
             about,
+        }
+    }
+
+    /// Records it, if its database is profiled.
+    pub(crate) fn recorded(
+        &self,
+        door: &Door,
+        connection: &Connection,
+        (command, reply): (&'static str, &[u8]),
+        took: Duration,
+    ) {
+        if !self.operations.profiler.is_on() {
+            return;
+        }
+        if let Some(about) = &self.about {
+            let done = Done {
+                command,
+                kind: about.kind,
+                database: &about.database,
+                collection: about.collection.as_deref(),
+                reply,
+                took,
+            };
+            profiling::record(door, connection, &done);
         }
     }
 

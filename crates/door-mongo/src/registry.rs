@@ -122,7 +122,7 @@ commands! {
     "planCacheClear" ["planCacheClearFilters"] plan_cache_clear Needed "Does nothing: no plan is remembered.";
     "planCacheListFilters" plan_cache_list_filters Needed "Lists index filters: there are none.";
     "planCacheSetFilter" plan_cache_set_filter Needed "Is refused: name an index with a hint.";
-    "profile" profile Needed "Tells that nothing is profiled.";
+    "profile" profile Needed "Says which commands of a database are recorded in system.profile, and changes it.";
     "reIndex" re_index Needed "Lists the indexes, which are always whole.";
     "refreshSessions" refresh_sessions Needed "Prolongs sessions.";
     "renameCollection" rename_collection Needed "Gives a collection another name.";

@@ -3,6 +3,7 @@
 use lapsedb_service::documents::{Fault, shell};
 use lapsedb_service::logins::action::Action;
 use lapsedb_service::logins::privilege::{Privileges, Target};
+use lapsedb_service::operations::PROFILE_COLLECTION;
 use lapsedb_value::{Object, Value};
 
 use crate::auth::login::{Kind, Login};
@@ -122,7 +123,7 @@ fn judge(privileges: &Privileges, login: &Login, asked: &Request) -> bool {
                     && on.truth("authorizedCollections")
                     && privileges.know_database(&asked.database))
         }
-        "profile" => on.database(&[Action::EnableProfiler]),
+        "profile" => on.database(&[Action::EnableProfiler]) || on.looks_at_level(),
         other => match on.on_users(login) {
             Some(allowed) => allowed,
             None => on.cluster(other),
@@ -288,6 +289,18 @@ impl Rights<'_> {
         drops
             && self.all(&[Action::Find, Action::DropCollection], &source)
             && self.all(&[Action::Insert, Action::CreateIndex], &target)
+    }
+
+    /// Who may read the records may know the level.
+    fn looks_at_level(&self) -> bool {
+        let body = &self.asked.body;
+        let level = body.get(&self.asked.name).and_then(Value::as_f64);
+        let changes = ["slowms", "sampleRate", "filter"];
+        let records =
+            Target::Collection(self.asked.database.clone(), PROFILE_COLLECTION.to_owned());
+        level == Some(-1.0)
+            && !changes.iter().any(|member| body.contains_key(member))
+            && self.all(&[Action::Find], &records)
     }
 
     fn clones(&self) -> bool {

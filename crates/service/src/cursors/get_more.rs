@@ -61,6 +61,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     }
     work.read_as(cursor.kept.clone());
     let base = cursor.feed.base().unwrap_or(namespace).clone();
+    let before = cursor.feed.examined();
     let mut room = Room::new(more.batch_size, &cursor.budget);
     let until = Clock::monotonic() + work.limit().unwrap_or(Duration::from_millis(AWAIT_MS));
     let waits = cursor.feed.waits_here();
@@ -98,6 +99,7 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
     if ended {
         cursors.remove(more.cursor);
     }
+    note_examined(work, before, &cursor.feed);
     if cursor.time_left.is_some() {
         cursor.time_left = work.time_left();
     }
@@ -112,6 +114,14 @@ pub async fn get_more(work: &mut Work, namespace: &Namespace, more: &GetMore) ->
         resume_token: cursor.feed.resume_token(),
         read_at: work.read_stamp(),
     })
+}
+
+/// Notes what a batch has looked at.
+fn note_examined(work: &Work, before: Option<(u64, u64)>, feed: &Feed) {
+    if let (Some(before), Some(now)) = (before, feed.examined()) {
+        let keys = now.0.saturating_sub(before.0);
+        work.examined(keys, now.1.saturating_sub(before.1));
+    }
 }
 
 /// How a batch ended, unless it would hold too much together with all other requests.

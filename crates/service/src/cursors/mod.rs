@@ -106,6 +106,16 @@ impl Feed {
         }
     }
 
+    /// Entries of indexes and documents that it has looked at, where they are counted.
+    fn examined(&self) -> Option<(u64, u64)> {
+        let tally = match self {
+            Feed::Query(query) => &query.tally,
+            Feed::Piped(piped) => &piped.tally,
+            Feed::Held(_) | Feed::Changes(_) => return None,
+        };
+        Some((tally.keys, tally.documents))
+    }
+
     /// Whether a batch may wait for what is to come.
     const fn waits(&self) -> bool {
         match self {
@@ -305,6 +315,9 @@ pub(crate) async fn open(
     let resume_token = feed.resume_token();
     if let Some(stop) = work.memory().stopped() {
         return Err(stop.into());
+    }
+    if let Some((keys, documents)) = feed.examined() {
+        work.examined(keys, documents);
     }
     let (documents, held) = room.into_documents();
     let cursor = if ended || options.single_batch {

@@ -48,6 +48,15 @@ pub(crate) fn find_collection(view: &View, namespace: &Namespace) -> Option<Arc<
     named(view, namespace).filter(|collection| collection.mongo.is_some())
 }
 
+/// Whether there is such a collection.
+///
+/// # Errors
+/// When the engine fails.
+pub async fn exists(ctx: &Ctx, namespace: &Namespace) -> Result<bool> {
+    let view = ctx.view().await?;
+    Ok(find_collection(&view, namespace).is_some())
+}
+
 fn named(view: &View, namespace: &Namespace) -> Option<Arc<Collection>> {
     let catalog = view.catalog();
     let database = catalog.database(&namespace.database)?;

@@ -73,6 +73,7 @@ pub use insert::{Insert, insert};
 pub use language::{Terms, matches};
 pub use lapsedb_mql::stages::{no_search, stage_names};
 pub use listing::{ListedCollection, ListedDatabase, Listing, list_collections, list_databases};
+pub use look::exists;
 pub use make::make;
 pub use modify::{MODIFY_OPTIONS, modify};
 pub use namespace::Namespace;

@@ -220,6 +220,27 @@ impl Work {
         self
     }
 
+    /// Where how it finds documents is kept, while commands are recorded.
+    fn recorded(&self) -> Option<&Line> {
+        let line = self.line.as_deref()?;
+        let operations = &self.ctx.service().documents_state().operations;
+        operations.profiler.is_on().then_some(line)
+    }
+
+    /// It has looked at so many entries of indexes and documents.
+    pub(crate) fn examined(&self, keys: u64, documents: u64) {
+        if let Some(line) = self.recorded() {
+            line.examined(keys, documents);
+        }
+    }
+
+    /// It finds documents in this way, for which it has looked at so many entries already.
+    pub(crate) fn planned(&self, plan: impl FnOnce() -> String, keys: u64) {
+        if let Some(line) = self.recorded() {
+            line.planned(plan(), keys);
+        }
+    }
+
     /// The command as it is shown to who asks what is running; empty, if it is not listed.
     pub(crate) fn shown_command(&self) -> Box<[u8]> {
         let line = self.line.as_ref();

@@ -60,8 +60,9 @@ impl Kind {
         }
     }
 
-    /// The name under which it is listed while it is under way.
-    pub(super) const fn op(self) -> &'static str {
+    /// The name under which it is listed and recorded.
+    #[must_use]
+    pub const fn op(self) -> &'static str {
         match self {
             Kind::Delete => "remove",
             Kind::Insert | Kind::Query | Kind::Update | Kind::GetMore | Kind::Command => {

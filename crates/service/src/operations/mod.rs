@@ -4,6 +4,7 @@
 
 mod index_uses;
 mod kinds;
+mod profiler;
 mod uses;
 
 use std::collections::BTreeMap;
@@ -17,10 +18,14 @@ use parking_lot::Mutex;
 
 pub(crate) use index_uses::{IndexUses, ON_ID};
 pub use kinds::{Kind, collection_of};
+pub use profiler::{Level, PROFILE_COLLECTION, Profiled, Profiler, Queued, Slow};
 pub use uses::{Use, Uses};
 
 /// Bytes of a command that are kept to be shown; of a longer one its beginning.
 pub const SHOWN_BYTES_MAX: usize = 1024;
+
+/// Ways to find documents that are kept of one command.
+const PLANS_MAX: usize = 8;
 
 /// Everything that is under way or was done through lines.
 #[derive(Default)]
@@ -34,6 +39,8 @@ pub struct Operations {
     pub(crate) index_uses: IndexUses,
     /// Bytes of what was asked and answered, and how many were asked.
     pub traffic: Traffic,
+    /// Which commands are recorded.
+    pub profiler: Profiler,
 }
 
 /// What has gone over the wire.
@@ -54,6 +61,19 @@ pub struct Line {
     /// Set when the command under way is to end.
     halt: Arc<AtomicBool>,
     state: Mutex<State>,
+    /// How the command finds its documents, while commands are recorded.
+    found: Mutex<Found>,
+}
+
+/// How a command has found documents.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Entries of indexes that were looked at.
+    pub keys: u64,
+    /// Documents that were looked at, where they are counted.
+    pub documents: Option<u64>,
+    /// The ways that were taken.
+    pub plans: Vec<String>,
 }
 
 /// What a connection does.
@@ -84,6 +104,7 @@ impl Operations {
             client,
             halt: Arc::default(),
             state: Mutex::default(),
+            found: Mutex::default(),
         });
         self.lines.lock().insert(number, Arc::clone(&line));
         line
@@ -97,6 +118,9 @@ impl Operations {
     /// A command begins; its bytes are shown to who asks what is under way.
     pub fn begin(&self, line: &Line, command: Box<[u8]>, owner: Option<Arc<str>>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed) & i32::MAX;
+        if self.profiler.is_on() {
+            *line.found.lock() = Found::default();
+        }
         let mut state = line.state.lock();
         line.halt.store(false, Ordering::Relaxed);
         state.operation = Some(number);
@@ -167,6 +191,35 @@ impl Line {
     /// The command that is running, as far as it is shown.
     pub(crate) fn command(&self) -> Box<[u8]> {
         self.state.lock().command.clone()
+    }
+
+    /// The command that is running, as far as it is shown.
+    #[must_use]
+    pub fn shown_command(&self) -> Object {
+        // What was kept was read before, so that it can be read.
+        bson::read_document(&self.command()).unwrap_or_default()
+    }
+
+    /// How the command that is running has found documents.
+    #[must_use]
+    pub fn found(&self) -> Found {
+        self.found.lock().clone()
+    }
+
+    /// The command has looked at so many entries and documents.
+    pub(crate) fn examined(&self, keys: u64, documents: u64) {
+        let mut found = self.found.lock();
+        found.keys += keys;
+        found.documents = Some(found.documents.unwrap_or_default() + documents);
+    }
+
+    /// The command finds documents in this way, for which it has looked at so many entries already.
+    pub(crate) fn planned(&self, plan: String, keys: u64) {
+        let mut found = self.found.lock();
+        found.keys += keys;
+        if found.plans.len() < PLANS_MAX && !found.plans.contains(&plan) {
+            found.plans.push(plan);
+        }
     }
 
     /// Says when the command under way is to end.

@@ -3,6 +3,8 @@
 use lapsedb_store::index::named::NamedIndex;
 use lapsedb_value::{Object, Str, Value};
 
+use crate::documents::shell;
+
 use super::candidates::Candidate;
 use super::shown::shown_bounds;
 
@@ -20,6 +22,22 @@ pub(crate) enum Access {
     Ids(usize),
     /// By an index.
     Index(Box<IndexAccess>),
+}
+
+impl Access {
+    /// In a few words, as records of commands say it.
+    pub(crate) fn summary(&self) -> String {
+        match self {
+            Access::Nothing => "EOF".to_owned(),
+            Access::Everything { .. } => "COLLSCAN".to_owned(),
+            Access::Ids(1) => "IDHACK".to_owned(),
+            Access::Ids(_) => "IXSCAN { _id: 1 }".to_owned(),
+            Access::Index(index) => {
+                let pattern = Value::Object(index.pattern.clone());
+                format!("IXSCAN {}", shell::text(&pattern))
+            }
+        }
+    }
 }
 
 /// How an index is read.

@@ -131,6 +131,7 @@ pub(crate) async fn plan(
         (Access::Ids(_), Some(collection)) => Some((collection, ON_ID)),
         (Access::Nothing | Access::Everything { .. }, _) | (_, None) => None,
     };
+    look.work.planned(|| plan.access.summary(), plan.read);
     if let Some((collection, number)) = index {
         let state = look.work.ctx.service().documents_state();
         state.operations.index_uses.used(collection.cid, number);

@@ -1,0 +1,170 @@
+"""The database profiler: which commands are recorded, what a record says, and what may be done to the records."""
+
+import pymongo
+import pytest
+from pymongo.errors import OperationFailure
+
+from conftest import fresh, running
+from lapsedb import KEY
+from mongo_door import SELECTION_MS_MAX
+
+WAIT = {"serverSelectionTimeoutMS": SELECTION_MS_MAX}
+DEFAULT_SLOW_MS = 100
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running("--mongo-port", "0") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    with pymongo.MongoClient(server.mongo_url(), appname="profiled", **WAIT) as client:
+        yield client
+
+
+@pytest.fixture
+def db(client):
+    name = fresh("db")
+    yield client[name]
+    client[name].command("profile", 0, slowms=DEFAULT_SLOW_MS, sampleRate=1.0, filter="unset")
+    client.drop_database(name)
+
+
+def refused(code, call, *args, **options):
+    with pytest.raises(OperationFailure) as caught:
+        call(*args, **options)
+    assert caught.value.code == code, caught.value
+    return caught.value.details["errmsg"]
+
+
+def records(db, **filter):
+    return list(db["system.profile"].find(filter))
+
+
+def test_levels_are_of_a_database_and_the_rest_of_the_server(db, client):
+    told = lambda level, on=db, **options: {k: v for k, v in on.command("profile", level, **options).items() if k in ("was", "slowms", "sampleRate")}
+    assert told(-1) == {"was": 0, "slowms": DEFAULT_SLOW_MS, "sampleRate": 1.0}
+    assert told(1, slowms=7, sampleRate=0.5) == {"was": 0, "slowms": DEFAULT_SLOW_MS, "sampleRate": 1.0}
+    assert told(-1) == {"was": 1, "slowms": 7, "sampleRate": 0.5}
+    assert told(-1, on=client.otherdb) == {"was": 0, "slowms": 7, "sampleRate": 0.5}
+    assert told(2)["was"] == 1 and told(5)["was"] == 2 and told(0)["was"] == 2 and told(-1)["was"] == 0
+    refused(2, db.command, "profile", 0, sampleRate=2.0)
+    refused(14, db.command, "profile", "x")
+    refused(14, db.command, "profile", 0, slowms="x")
+
+
+def test_every_command_is_recorded_at_level_2(db):
+    db.command("profile", 2)
+    assert "system.profile" in db.list_collection_names()
+    options = db.command("listCollections", filter={"name": "system.profile"})["cursor"]["firstBatch"][0]["options"]
+    assert options["capped"] is True
+    db.c.insert_many([{"_id": at, "a": at} for at in range(20)])
+    db.c.create_index("a")
+    list(db.c.find({"a": {"$gt": 4}}, batch_size=10).comment("mine"))
+    db.c.update_many({"a": {"$lt": 3}}, {"$set": {"b": 1}})
+    db.c.delete_one({"a": 5})
+    list(db.c.aggregate([{"$match": {"a": 1}}]))
+    refused(2, db.command, "find", "c", filter={"$bad": 1})
+    (insert,) = records(db, op="insert")
+    assert insert["ns"] == f"{db.name}.c" and insert["ninserted"] == 20 and insert["command"]["insert"] == "c"
+    assert insert["appName"] == "profiled" and insert["client"] == "127.0.0.1" and insert["user"] == "" and insert["allUsers"] == []
+    assert insert["millis"] >= 0 and insert["responseLength"] > 0 and insert["ts"]
+    found = records(db, op="query", ns=f"{db.name}.c", ok={"$exists": False})[0]
+    assert found["nreturned"] == 10 and found["command"]["comment"] == "mine" and "cursorid" in found
+    assert found["planSummary"] == "IXSCAN { a: 1 }" and found["docsExamined"] >= 10 and found["keysExamined"] >= 10
+    (more,) = records(db, op="getmore", ns=f"{db.name}.c")
+    assert more["nreturned"] == 5 and more["cursorExhausted"] is True
+    (update,) = records(db, op="update")
+    assert (update["nMatched"], update["nModified"]) == (3, 3)
+    (removed,) = records(db, op="remove")
+    assert removed["ndeleted"] == 1
+    (piped,) = records(db, **{"command.aggregate": "c"})
+    assert piped["op"] == "command" and piped["nreturned"] == 1
+    (failed,) = records(db, ok=0.0)
+    assert failed["errCode"] == 2 and failed["errName"] == "BadValue" and "$bad" in failed["errMsg"]
+    db.command("ping")
+    assert records(db, **{"command.ping": 1}) == []
+
+
+def test_slow_commands_are_recorded_at_level_1(db):
+    db.command("profile", 1, slowms=3_600_000)
+    db.c.insert_one({})
+    assert records(db) == []
+    db.command("profile", 1, slowms=0)
+    db.c.insert_one({})
+    assert [record["op"] for record in records(db, ns=f"{db.name}.c")] == ["insert"]
+    db.command("profile", 1, slowms=0, sampleRate=0.0)
+    db.c.insert_one({})
+    assert len(records(db, op="insert")) == 1
+
+
+def test_a_filter_stands_for_the_time(db):
+    reply = db.command("profile", 1, slowms=3_600_000, filter={"op": "insert"})
+    assert "note" in reply
+    db.c.insert_one({})
+    db.c.find_one()
+    assert [record["op"] for record in records(db)] == ["insert"]
+    assert db.command("profile", -1)["filter"] == {"op": "insert"}
+    refused(2, db.command, "profile", 1, filter={"$bad": 1})
+    db.command("profile", 1, filter="unset")
+    assert "filter" not in db.command("profile", -1)
+
+
+def test_records_are_for_reading(db):
+    db.command("profile", 2)
+    for write in [
+        {"insert": "system.profile", "documents": [{}]},
+        {"update": "system.profile", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]},
+        {"delete": "system.profile", "deletes": [{"q": {}, "limit": 0}]},
+    ]:
+        assert "cannot write" in refused(73, db.command, write)
+    assert "turn off profiling" in refused(20, db.drop_collection, "system.profile")
+    db.command("profile", 0)
+    before = len(records(db))
+    db.c.insert_one({})
+    assert len(records(db)) == before > 0
+    db.drop_collection("system.profile")
+    assert "system.profile" not in db.list_collection_names()
+
+
+def test_a_dropped_database_is_not_profiled_any_more(db, client):
+    db.command("profile", 2)
+    db.c.insert_one({})
+    client.drop_database(db.name)
+    assert db.command("profile", -1)["was"] == 0
+    db.c.insert_one({})
+    assert db.list_collection_names() == ["c"]
+
+
+def test_records_are_no_events(db):
+    with db.watch(max_await_time_ms=50) as stream:
+        db.command("profile", 2)
+        db.c.insert_one({"_id": 1})
+        assert records(db, op="insert")
+        seen = []
+        while not seen:
+            change = stream.try_next()
+            seen += [change] if change else []
+        assert seen[0]["ns"]["coll"] == "c"
+        assert stream.try_next() is None
+
+
+def test_who_is_logged_in_is_recorded_and_a_restart_ends_it():
+    with running("--mongo-port", "0", "--mongo-auth", "on") as server:
+        login = lambda: pymongo.MongoClient(server.mongo_url(), username="lapsedb", password=KEY, **WAIT)
+        with login() as master:
+            master.shop.command("createUser", "ada", pwd="p", roles=["readWrite"])
+            master.shop.command("profile", 2)
+            with pymongo.MongoClient(server.mongo_url(), username="ada", password="p", authSource="shop", **WAIT) as ada:
+                ada.shop.c.insert_one({})
+                refused(13, ada.shop["system.profile"].find_one)
+                refused(13, ada.shop.command, "profile", 0)
+            (record,) = records(master.shop, op="insert")
+            assert record["user"] == "ada@shop" and record["allUsers"] == [{"user": "ada", "db": "shop"}]
+        server.stop()
+        server.start()
+        with login() as master:
+            assert master.shop.command("profile", -1)["was"] == 0
+            assert len(records(master.shop, op="insert")) == 1
