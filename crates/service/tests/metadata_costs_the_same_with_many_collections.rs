@@ -47,7 +47,9 @@ async fn make(bench: &Bench, name: &str) {
 
 async fn watch(client: &mut Client<'_>, name: &str) {
     let stages = r#"[{"$changeStream":{}}]"#;
-    client.aggregate(name, stages, Some(0)).await.unwrap();
+    Box::pin(client.aggregate(name, stages, Some(0)))
+        .await
+        .unwrap();
 }
 
 async fn drop_one(bench: &Bench, name: &str) {
@@ -60,7 +62,7 @@ async fn drop_one(bench: &Bench, name: &str) {
 async fn settle(bench: &Bench) {
     for _ in 0..30 {
         bench.service.clock().advance(1000).unwrap();
-        bench.service.tick().await;
+        Box::pin(bench.service.tick()).await;
     }
 }
 
@@ -100,21 +102,17 @@ async fn costs(others: Others) -> Vec<(&'static str, (u64, u64))> {
         .indexes("made", &[r#"{"key":{"x":1},"name":"x"}"#])
         .await;
     counter.count("createIndexes").await;
-    client
-        .insert("implicit", object(r#"{"_id":1}"#))
-        .await
-        .unwrap();
+    let insert = client.insert("implicit", object(r#"{"_id":1}"#));
+    Box::pin(insert).await.unwrap();
     counter.count("insert into a new collection").await;
-    client
-        .insert("implicit", object(r#"{"_id":2}"#))
-        .await
-        .unwrap();
+    let insert = client.insert("implicit", object(r#"{"_id":2}"#));
+    Box::pin(insert).await.unwrap();
     counter.count("insert").await;
     watch(&mut client, "made").await;
     counter.count("watch").await;
     watch(&mut client, "not there").await;
     counter.count("watch a name").await;
-    bench.service.tick().await;
+    Box::pin(bench.service.tick()).await;
     counter.count("tick").await;
     drop_one(&bench, "made").await;
     counter.count("drop a watched collection").await;
@@ -139,9 +137,9 @@ async fn costs(others: Others) -> Vec<(&'static str, (u64, u64))> {
 #[test]
 fn each_step_reads_and_lists_as_much_whatever_else_there_is_or_was() {
     lapsedb_testkit::run(async {
-        let few = costs(Others::Collections(10)).await;
+        let few = Box::pin(costs(Others::Collections(10))).await;
         assert!(few[0].1.0 > 0, "making one is seen in the catalog");
-        assert_eq!(few, costs(Others::Collections(1000)).await);
-        assert_eq!(few, costs(Others::Dropped(200)).await);
+        assert_eq!(few, Box::pin(costs(Others::Collections(1000))).await);
+        assert_eq!(few, Box::pin(costs(Others::Dropped(200))).await);
     });
 }
