@@ -18,7 +18,10 @@ use crate::settled::Marks;
 use crate::views::Views;
 
 /// The layout this version writes.
-const STORE_FORMAT: u8 = 1;
+const STORE_FORMAT: u8 = 2;
+/// The layout before integers beyond 2^53 had keys of their own. It is read as it is; a version that knows no other must not
+/// write into a store that has such keys.
+const STORE_FORMAT_DOUBLES: u8 = 1;
 
 /// Where a store lives.
 #[derive(Clone, Debug)]
@@ -52,7 +55,7 @@ pub enum OpenError {
     #[error("{0}")]
     Clock(String),
     /// The store was written by a version this one does not know.
-    #[error("this store has the format {0}; this version reads format {STORE_FORMAT}")]
+    #[error("this store has the format {0}; this version reads formats up to {STORE_FORMAT}")]
     Format(u8),
     /// The engine or its data failed.
     #[error("{0}")]
@@ -145,19 +148,22 @@ impl Store {
         {
             Some(identity) => match identity.as_ref().first() {
                 Some(&STORE_FORMAT) => Ok(()),
+                Some(&STORE_FORMAT_DOUBLES) => self.write_identity().await,
                 other => Err(OpenError::Format(other.copied().unwrap_or(0))),
             },
-            None => {
-                let mut batch = Batch::new();
-                batch.put(
-                    Space::Meta,
-                    Template::from(keys::IDENTITY),
-                    Template::from(vec![STORE_FORMAT]),
-                );
-                self.engine.commit(batch).await.map_err(StoreError::from)?;
-                Ok(())
-            }
+            None => self.write_identity().await,
         }
+    }
+
+    async fn write_identity(&self) -> Result<(), OpenError> {
+        let mut batch = Batch::new();
+        batch.put(
+            Space::Meta,
+            Template::from(keys::IDENTITY),
+            Template::from(vec![STORE_FORMAT]),
+        );
+        self.engine.commit(batch).await.map_err(StoreError::from)?;
+        Ok(())
     }
 
     /// Shows the engine's judge what was settled before this start; until then it spares everything.
@@ -186,4 +192,50 @@ async fn start_clock(engine: &AnyEngine, options: &OpenOptions) -> Result<Clock,
         )
     };
     clock.map_err(|refused| OpenError::Clock(refused.to_string()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    async fn opened(folder: &std::path::Path) -> Result<Store, OpenError> {
+        Store::open(OpenOptions {
+            place: Place::Disk(folder.to_owned()),
+            relaxed: true,
+            virtual_clock: true,
+            accept_clock: false,
+        })
+        .await
+    }
+
+    async fn identity(store: &Store) -> Vec<u8> {
+        let snapshot = store.engine.snapshot().await.unwrap();
+        let identity = snapshot.get(Space::Meta, keys::IDENTITY).await.unwrap();
+        identity.unwrap().as_ref().to_vec()
+    }
+
+    async fn set_identity(store: &Store, format: u8) {
+        let mut batch = Batch::new();
+        let value = Template::from(vec![format]);
+        batch.put(Space::Meta, Template::from(keys::IDENTITY), value);
+        store.engine.commit(batch).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_older_format_is_taken_over_and_a_newer_one_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = opened(folder.path()).await.unwrap();
+        assert_eq!(identity(&store).await, [STORE_FORMAT]);
+        set_identity(&store, STORE_FORMAT_DOUBLES).await;
+        store.close().await.unwrap();
+        drop(store);
+        let store = opened(folder.path()).await.unwrap();
+        assert_eq!(identity(&store).await, [STORE_FORMAT]);
+        set_identity(&store, STORE_FORMAT + 1).await;
+        store.close().await.unwrap();
+        drop(store);
+        let refused = opened(folder.path()).await;
+        assert!(matches!(refused, Err(OpenError::Format(format)) if format == STORE_FORMAT + 1));
+    }
 }
