@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// the unique keys, which cannot be changed.
 ///
 /// A changed TTL acts on all items at once, and what had expired before stays so. A changed path of their base acts on each as
-/// the items are gone through, which the answer waits for. A changed index policy begins a new
+/// the items are gone through, which the answer waits for; if the default is changed with it, nothing expires meanwhile. A changed index policy begins a new
 /// index, which is built in the background if there is much to do.
 ///
 /// # Errors
@@ -109,7 +109,8 @@ fn replaced(
     };
     let now = view.now().secs();
     let ttl = (setting, definition.ttl_path.as_ref());
-    let indexes = old.indexes.with_ttl(ttl, now, false);
+    let indexes = old.indexes.with_ttl(policy.setting, ttl, now, false);
+    let setting = indexes.in_force(setting);
     if indexes.buries() {
         change.hold_readers();
     }

@@ -127,7 +127,11 @@ impl Bench {
     pub async fn ttl(&self, setting: Setting, path: Option<&Path>) {
         let (view, collection) = self.look().await;
         let now = view.now().secs();
-        let indexes = collection.indexes.with_ttl((setting, path), now, false);
+        let was = collection.policy.setting;
+        let indexes = collection
+            .indexes
+            .with_ttl(was, (setting, path), now, false);
+        let setting = indexes.in_force(setting);
         let mut body = collection.body();
         body.policy = collection.policy.changed(setting, view.now());
         body.history.eras = body.history.eras.changed(collection.policy.setting, now);

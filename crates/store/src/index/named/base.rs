@@ -25,6 +25,10 @@ pub(crate) struct TtlBase {
     path: Option<Path>,
     /// The collection's setting, which these numbers follow.
     setting: Setting,
+    /// The setting that comes into force once [`TtlBase::whole`] is true again: it was changed together with the path. Until
+    /// then time to live is off: the new setting says nothing about the bases that documents have by the former path, nor the
+    /// former setting about those that they will have.
+    then: Option<Setting>,
     /// Numbers of this path. Documents are written under the last ones.
     current: Vec<Numbers>,
     /// Numbers of former paths, while living documents may still have them.
@@ -65,6 +69,7 @@ impl TtlBase {
         TtlBase {
             path: None,
             setting,
+            then: None,
             current: Vec::new(),
             former: Vec::new(),
             whole: true,
@@ -160,11 +165,13 @@ fn base_millis(value: &Value) -> Option<i64> {
 }
 
 impl NamedIndexes {
-    /// What they are after the collection's setting was changed, or the path of its documents' bases; `empty` where there are
-    /// no documents. What has expired stays so. If living documents have to be gone through, see [`NamedIndexes::is_rebasing`].
+    /// What they are after the collection's setting was changed from another one, or the path of its documents' bases; `empty`
+    /// where there are no documents. What has expired stays so. If living documents have to be gone through, see
+    /// [`NamedIndexes::is_rebasing`]; which setting is in force then says [`NamedIndexes::in_force`].
     #[must_use]
     pub fn with_ttl(
         &self,
+        was: Setting,
         (setting, path): (Setting, Option<&Path>),
         now: Secs,
         empty: bool,
@@ -174,6 +181,10 @@ impl NamedIndexes {
             return next;
         }
         let mut base = next.base.take().unwrap_or_else(|| TtlBase::new(setting));
+        let moves = base.path.as_ref() != path;
+        let both = (moves && !empty && setting != was) || base.then.is_some();
+        base.then = (both && setting != Setting::Off).then_some(setting);
+        let setting = if both { Setting::Off } else { setting };
         base.setting = setting;
         let mut buries = false;
         for rule in self.rules.all() {
@@ -182,7 +193,6 @@ impl NamedIndexes {
                 buries = true;
             }
         }
-        let moves = base.path.as_ref() != path;
         // What is written from now on is not touched by what was buried.
         let renews = moves || (buries && base.is_written_to());
         if moves || (renews && base.current.len() >= PAIRS_MAX) {
@@ -219,18 +229,27 @@ impl NamedIndexes {
         self.base.as_ref().is_some_and(|base| !base.whole)
     }
 
+    /// The setting that is in force if the collection's definition has this one: until all documents are gone through, time to
+    /// live may be off.
+    #[must_use]
+    pub fn in_force(&self, setting: Setting) -> Setting {
+        let waits = self.base.as_ref().and_then(|base| base.then);
+        waits.map_or(setting, |_| Setting::Off)
+    }
+
     /// The second since which bases are as they are; none where there are none.
     pub(crate) fn based_since(&self, now: Secs) -> Option<Secs> {
         let base = self.base.as_ref()?;
         Some(if base.whole { base.since } else { now })
     }
 
-    /// These indexes once all living documents have their bases.
-    pub(super) fn rebased(&self, now: Secs) -> NamedIndexes {
+    /// These indexes once all living documents have their bases, and the setting that comes into force with that, if one does.
+    pub(super) fn rebased(&self, now: Secs) -> (NamedIndexes, Option<Setting>) {
         let mut next = self.clone();
         let Some(base) = &mut next.base else {
-            return next;
+            return (next, None);
         };
+        let then = base.then.take();
         let former = std::mem::take(&mut base.former);
         (base.whole, base.since) = (true, now);
         for rule in self.rules.all() {
@@ -238,7 +257,11 @@ impl NamedIndexes {
                 next.bury_number(rule);
             }
         }
-        next
+        let next = match (then, next.ttl_path()) {
+            (Some(setting), path) => next.with_ttl(setting, (setting, path), now, false),
+            (None, _) => next,
+        };
+        (next, then)
     }
 
     /// What a document says of its write time, and the date it keeps in place of it, if it has a base.
@@ -296,6 +319,9 @@ impl TtlBase {
             object.push("path", Value::from(path.to_string()));
         }
         object.push("setting", setting_value(self.setting));
+        if let Some(then) = self.then {
+            object.push("then", setting_value(then));
+        }
         object.push("current", numbers(&self.current));
         object.push("former", numbers(&self.former));
         object.push("whole", Value::Bool(self.whole));
@@ -324,6 +350,10 @@ impl TtlBase {
         Some(TtlBase {
             path,
             setting: setting_of(member("setting"))?,
+            then: match member("then") {
+                Value::Undefined => None,
+                then => Some(setting_of(then)?),
+            },
             current: numbers("current")?,
             former: numbers("former")?,
             whole: matches!(member("whole"), Value::Bool(true)),

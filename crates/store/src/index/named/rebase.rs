@@ -12,12 +12,12 @@ use lapsedb_record::{Expiry, Lens, Mark, Stored};
 use lapsedb_value::bson;
 
 use super::TtlBase;
-use crate::Store;
 use crate::catalog::Collection;
 use crate::entries::{Entries, put_entries, remove_entries};
 use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId, ItemKey, MetaKind};
 use crate::view::View;
+use crate::{MetaChange, Store};
 
 /// Documents of one step at most.
 const STEP_DOCUMENTS_MAX: usize = 100;
@@ -93,8 +93,27 @@ impl Store {
         let collection = view.catalog().collection_numbered(cid);
         let same = |collection: &&Arc<Collection>| collection.indexes.base() == Some(base);
         if let Some(collection) = collection.filter(same) {
-            let indexes = collection.indexes.rebased(view.now().secs());
-            self.put_indexes(&view, collection, &indexes, false).await?;
+            let now = view.now();
+            let (indexes, setting) = collection.indexes.rebased(now.secs());
+            let Some(setting) = setting else {
+                self.put_indexes(&view, collection, &indexes, false).await?;
+                return Ok(());
+            };
+            let mut body = collection.body();
+            body.indexes = Some(&indexes);
+            // Nothing has expired since time to live was switched off, so nothing is buried here that could come back.
+            body.policy = collection.policy.changed(setting, now);
+            body.history.eras = body
+                .history
+                .eras
+                .changed(collection.policy.setting, now.secs());
+            let mut change = MetaChange::default();
+            change.hold_readers();
+            change.put(
+                keys::meta_numbered(MetaKind::Collection, cid.0),
+                body.into_object(),
+            );
+            self.change_catalog(&view, change).await?;
         }
         Ok(())
     }
