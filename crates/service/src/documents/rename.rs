@@ -9,12 +9,15 @@ use lapsedb_value::{Object, Value};
 
 use crate::attempts::Attempts;
 use crate::changes::last_words;
+use crate::collections;
+use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
 use crate::documents::views::find_view;
 use crate::documents::work::Work;
+use crate::reply::Conditions;
 
 /// Gives a collection another name in the same database; one that has the name already goes first, if that is wanted.
 ///
@@ -145,5 +148,23 @@ pub(crate) async fn like(work: &mut Work, model: &Namespace, new: &Namespace) ->
     if !specs.is_empty() {
         crate::documents::indexes::create_indexes(work, new, specs).await?;
     }
+    keep_ttl_path(&work.ctx, &model, new).await
+}
+
+/// Counts times to live in a new collection from where another one does.
+async fn keep_ttl_path(ctx: &Ctx, model: &Collection, new: &Namespace) -> Result<()> {
+    let view = ctx.view().await?;
+    let (Some(path), Some(made)) = (
+        model.document.get("ttlPropertyPath"),
+        find_collection(&view, new),
+    ) else {
+        return Ok(());
+    };
+    let mut document = made.document.clone();
+    document.insert("ttlPropertyPath", path.clone());
+    drop(view);
+    let address = (new.database.as_str(), new.collection.as_str());
+    let body = Value::Object(document);
+    collections::replace(ctx, address, &body, &Conditions::default()).await?;
     Ok(())
 }
