@@ -114,3 +114,12 @@ test("a bulk operation with a bad ttl fails by itself, also where TTL is off", a
   const answers = await container.items.executeBulkOperations([operation("bad", -10), operation("good", 10)]);
   assert.deepEqual(answers.map((each) => each.error?.code ?? each.response.statusCode), [400, 201]);
 });
+
+test("a bulk whose answer would be too large is sent again in parts", async () => {
+  const text = "x".repeat(100_000);
+  const ids = Array.from({ length: 60 }, (_, n) => `large${n}`);
+  for (const id of ids) await container.items.create({ id, pk: "a", text });
+  const read = (id) => ({ operationType: "Read", partitionKey: "a", id });
+  const answers = await container.items.executeBulkOperations(ids.map(read));
+  assert.deepEqual(answers.map((answer) => answer.response?.statusCode), ids.map(() => 200));
+});

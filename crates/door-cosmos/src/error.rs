@@ -20,7 +20,7 @@ pub fn status(kind: &Kind) -> StatusCode {
         Kind::NotFound | Kind::OwnerNotFound | Kind::SessionNotAvailable => StatusCode::NOT_FOUND,
         Kind::Conflict => StatusCode::CONFLICT,
         Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
-        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Kind::TooLarge | Kind::AnswerTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Kind::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
         Kind::RangeGone => StatusCode::GONE,
         Kind::FailedDependency => StatusCode::FAILED_DEPENDENCY,
@@ -44,6 +44,8 @@ pub fn sub_status(kind: &Kind) -> u64 {
         Kind::OwnerNotFound => 1003,
         Kind::SessionNotAvailable => 1002,
         Kind::Throttled { .. } => 3200,
+        // Clients that send bulks send such an operation again, by this number.
+        Kind::AnswerTooLarge => 3402,
         Kind::RangeGone => 1002,
         Kind::BadRequest
         | Kind::BadQuery { .. }
@@ -79,7 +81,7 @@ fn code(kind: &Kind) -> &'static str {
         Kind::NotFound | Kind::OwnerNotFound | Kind::SessionNotAvailable => "NotFound",
         Kind::Conflict => "Conflict",
         Kind::PreconditionFailed => "PreconditionFailed",
-        Kind::TooLarge => "RequestEntityTooLarge",
+        Kind::TooLarge | Kind::AnswerTooLarge => "RequestEntityTooLarge",
         Kind::Throttled { .. } => "TooManyRequests",
         Kind::RangeGone => "Gone",
         Kind::FailedDependency => "FailedDependency",

@@ -51,6 +51,7 @@ pub fn told_on(kind: &Kind, segments: &[Cow<'_, str>]) -> bool {
         | Kind::OwnerNotFound
         | Kind::SessionNotAvailable
         | Kind::TooLarge
+        | Kind::AnswerTooLarge
         | Kind::Throttled { .. }
         | Kind::RangeGone
         | Kind::FailedDependency

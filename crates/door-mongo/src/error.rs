@@ -17,7 +17,7 @@ fn code_of(kind: &Kind) -> i32 {
         Kind::SessionNotAvailable => 246,
         Kind::Conflict => 11_000,
         Kind::PreconditionFailed | Kind::FailedDependency => 20,
-        Kind::TooLarge => 10_334,
+        Kind::TooLarge | Kind::AnswerTooLarge => 10_334,
         Kind::Throttled { .. } => codes::RATE_TOO_LARGE,
         Kind::RangeGone => 43,
         Kind::RetryWith => 112,

@@ -39,6 +39,8 @@ pub enum Kind {
     PreconditionFailed,
     /// Larger than is allowed.
     TooLarge,
+    /// The answer of a batch has no room for what the operation would show: it may be sent again in another batch.
+    AnswerTooLarge,
     /// Over the provisioned throughput.
     Throttled {
         /// When to try again.

@@ -105,7 +105,7 @@ pub(crate) async fn apply(
 /// The failure of an operation whose document no longer fits into the answer of its batch.
 fn answer_too_large() -> Error {
     Error::new(
-        Kind::TooLarge,
+        Kind::AnswerTooLarge,
         format!(
             "Response size is too large: the documents of a batch's answer may have {BATCH_ANSWER_BYTES_MAX} bytes in all. \
              Read less in one batch, or ask for no content on write."
