@@ -204,3 +204,30 @@ def test_roles_outlive_the_server():
         with pymongo.MongoClient(server.mongo_url(), username="ada", password=PASSWORD, authSource="shop", **WAIT) as ada:
             ada.shop.orders.insert_one({})
             refused(13, ada.shop.orders.find_one)
+
+
+def test_nobody_reads_by_renaming(db, ada):
+    db["secret"].insert_one({"_id": 1})
+    db.command("grantPrivilegesToRole", "r", privileges=[
+        on(db, "renameCollectionSameDB", collection=""), on(db, "find", "insert", collection="public")])
+    rename = {"renameCollection": f"{db.name}.secret", "to": f"{db.name}.public"}
+    with pytest.raises(OperationFailure) as refused:
+        ada.client.admin.command(rename)
+    assert refused.value.code == 13
+    # Whoever may read both may rename.
+    db.command("grantPrivilegesToRole", "r", privileges=[on(db, "find", collection="secret")])
+    ada.client.admin.command(rename)
+    assert db["public"].count_documents({}) == 1
+
+
+def test_what_the_accounts_key_has_opened_is_open_to_no_login(db, ada):
+    db["c"].insert_many([{"_id": n} for n in range(5)])
+    db.command("grantPrivilegesToRole", "r", privileges=[on(db, "find", "killCursors")])
+    # Without a session, whose owner would be asked first.
+    opened = db.client[db.name].command({"find": "c", "batchSize": 1})["cursor"]["id"]
+    assert opened != 0
+    with pytest.raises(OperationFailure) as refused:
+        ada.command({"getMore": opened, "collection": "c"})
+    assert refused.value.code in {13, 43, 50737}
+    assert ada.command({"killCursors": "c", "cursors": [opened]})["cursorsKilled"] == []
+    assert len(db.command({"getMore": opened, "collection": "c"})["cursor"]["nextBatch"]) == 4

@@ -105,10 +105,11 @@ impl Ctx {
         self
     }
 
-    /// Whether what a login has opened is open to this request.
+    /// Whether what a login has opened is open to this request: to that login, and to whoever needs none. What was opened
+    /// without one, by the account's key, is open to no login.
     #[must_use]
     pub fn shares_with(&self, owner: Option<&str>) -> bool {
-        self.login.is_none() || owner.is_none() || self.login.as_deref() == owner
+        self.login.is_none() || self.login.as_deref() == owner
     }
 
     /// The service.

@@ -284,7 +284,11 @@ impl Rights<'_> {
         let drops = !self.truth("dropTarget") || self.all(&[Action::DropCollection], &target);
         let renames = [Action::RenameCollectionSameDb];
         if from == to {
-            return drops && self.all(&renames, &source) && self.all(&renames, &target);
+            // Whoever may read what has the new name, but not the old one, would read by renaming.
+            let reads = |place: &Target| self.all(&[Action::Find], place);
+            let reveals = reads(&target) && !reads(&source);
+            let allowed = self.all(&renames, &source) && self.all(&renames, &target);
+            return drops && allowed && !reveals;
         }
         drops
             && self.all(&[Action::Find, Action::DropCollection], &source)
