@@ -205,8 +205,9 @@ class NoSqlDoor:
 
     @staticmethod
     def refusal(model: Collection, key, item: dict) -> int:
-        """Whether this door takes an item: what `ttl` says must mean something, where TTL is on."""
-        if model.default is not None and "ttl" in item and meaningful(item["ttl"]) is None:
+        """Whether this API takes an item: what `ttl` says must mean something, where TTL is on and in its own collection."""
+        checked = model.default is not None or model.name == "own"
+        if checked and "ttl" in item and meaningful(item["ttl"]) is None:
             return 400
         return 409 if model.taken(key, values.stored(item)) else 200
 
