@@ -154,6 +154,8 @@ class World:
         kind = self.rng.choice(["stop", "kill"])
         for stream in self.streams:
             stream.pause()
+        # A client knows at once that its server has gone, and would look for another one to end its sessions.
+        self.mongo.close()
         if kind == "stop":
             self.server.stop()
         else:
