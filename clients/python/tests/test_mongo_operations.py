@@ -211,10 +211,10 @@ def test_open_cursors_are_listed_while_they_wait(client, db):
     next(cursor)
     own = lambda: [one for one in idle(client, "idleCursor", idleCursors=True) if one["ns"] == f"{db.name}.c"]
     (seen,) = own()
-    told = seen["cursor"]
-    assert told["cursorId"] == cursor.cursor_id and told["nBatchesReturned"] == 1 and told["nDocsReturned"] == 2
-    assert told["originatingCommand"]["find"] == "c" and told["originatingCommand"]["filter"] == {"_id": {"$gte": 0}}
-    assert (told["tailable"], told["awaitData"], told["noCursorTimeout"]) == (False, False, False)
+    listed = seen["cursor"]
+    assert listed["cursorId"] == cursor.cursor_id and listed["nBatchesReturned"] == 1 and listed["nDocsReturned"] == 2
+    assert listed["originatingCommand"]["find"] == "c" and listed["originatingCommand"]["filter"] == {"_id": {"$gte": 0}}
+    assert (listed["tailable"], listed["awaitData"], listed["noCursorTimeout"]) == (False, False, False)
     assert "id" in seen["lsid"]
     [next(cursor) for _ in range(2)]
     assert own()[0]["cursor"]["nDocsReturned"] == 4 and own()[0]["cursor"]["nBatchesReturned"] == 2

@@ -44,12 +44,12 @@ def records(db, **filter):
 
 
 def test_levels_are_of_a_database_and_the_rest_of_the_server(db, client):
-    told = lambda level, on=db, **options: {k: v for k, v in on.command("profile", level, **options).items() if k in ("was", "slowms", "sampleRate")}
-    assert told(-1) == {"was": 0, "slowms": DEFAULT_SLOW_MS, "sampleRate": 1.0}
-    assert told(1, slowms=7, sampleRate=0.5) == {"was": 0, "slowms": DEFAULT_SLOW_MS, "sampleRate": 1.0}
-    assert told(-1) == {"was": 1, "slowms": 7, "sampleRate": 0.5}
-    assert told(-1, on=client.otherdb) == {"was": 0, "slowms": 7, "sampleRate": 0.5}
-    assert told(2)["was"] == 1 and told(5)["was"] == 2 and told(0)["was"] == 2 and told(-1)["was"] == 0
+    profile = lambda level, on=db, **options: {k: v for k, v in on.command("profile", level, **options).items() if k in ("was", "slowms", "sampleRate")}
+    assert profile(-1) == {"was": 0, "slowms": DEFAULT_SLOW_MS, "sampleRate": 1.0}
+    assert profile(1, slowms=7, sampleRate=0.5) == {"was": 0, "slowms": DEFAULT_SLOW_MS, "sampleRate": 1.0}
+    assert profile(-1) == {"was": 1, "slowms": 7, "sampleRate": 0.5}
+    assert profile(-1, on=client.otherdb) == {"was": 0, "slowms": 7, "sampleRate": 0.5}
+    assert profile(2)["was"] == 1 and profile(5)["was"] == 2 and profile(0)["was"] == 2 and profile(-1)["was"] == 0
     refused(2, db.command, "profile", 0, sampleRate=2.0)
     refused(14, db.command, "profile", "x")
     refused(14, db.command, "profile", 0, slowms="x")
