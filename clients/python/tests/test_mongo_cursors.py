@@ -4,12 +4,10 @@ answers are those of a real mongod."""
 import pymongo
 import pytest
 from bson.int64 import Int64
-from pymongo.errors import OperationFailure
 
-from mongo_door import client, db, mongo  # noqa: F401
+from mongo_door import client, db, failure, mongo, refused  # noqa: F401
 
 FLAGS = ["--enable-test-commands"]
-
 
 
 @pytest.fixture
@@ -31,13 +29,6 @@ class Batches:
         _, collection = self.cursor["ns"].split(".", 1)
         command = {"getMore": Int64(self.id), "collection": collection, "batchSize": size, **more}
         return self.db.command(command, session=self.session)["cursor"]["nextBatch"]
-
-
-def refused(call, code):
-    with pytest.raises(OperationFailure) as caught:
-        call()
-    assert caught.value.code == code, caught.value.details
-    return caught.value.details
 
 
 @pytest.fixture
@@ -71,9 +62,9 @@ def test_the_time_of_a_cursor_is_that_of_all_its_batches(db, session, late, comm
     batches = Batches(db, session, command)
     assert [one["_id"] for one in batches.next()] == [1, 2]
     with late:
-        refused(batches.next, 50)
+        refused(50, batches.next)
     # A cursor that has failed is closed.
-    refused(batches.next, 43)
+    refused(43, batches.next)
 
 
 def test_a_cursor_without_a_time_or_that_waits_has_no_end(db, session, late):
@@ -87,7 +78,7 @@ def test_a_cursor_without_a_time_or_that_waits_has_no_end(db, session, late):
     db.capped.insert_one({"_id": 10})
     with late:
         assert len(free.next()) == 2 and len(waiting.next()) == 2 and len(stream.next()) == 1
-    refused(lambda: free.next(maxTimeMS=100), 2)
+    refused(2, lambda: free.next(maxTimeMS=100))
 
 
 @pytest.mark.parametrize("more", [{}, {"tailable": True}, {"filter": {"x": {"$exists": False}}}])
@@ -103,18 +94,18 @@ def test_a_cursor_dies_with_its_place_in_a_capped_collection(db, session, more):
 
     overwritten = begun(1)
     insert(3)
-    said = refused(overwritten.next, 136)
-    assert said["codeName"] == "CappedPositionLost" and "Last seen record id: RecordId(" in said["errmsg"]
-    refused(overwritten.next, 43)
+    said = failure(overwritten.next)
+    assert said["code"] == 136 and said["codeName"] == "CappedPositionLost" and "Last seen record id: RecordId(" in said["errmsg"]
+    refused(43, overwritten.next)
     deleted = begun(1)
     db.t.delete_one({"_id": 0})
-    refused(deleted.next, 136)
+    refused(136, deleted.next)
     at_the_end = begun(3)
     insert(3, 4)
     assert at_the_end.next() == [{"_id": 3}, {"_id": 4}]
     left_behind = begun(3)
     insert(3, 4, 5)
-    refused(left_behind.next, 136)
+    refused(136, left_behind.next)
     # Who has seen nothing yet has no place to lose.
     unbegun = begun(0)
     insert(3, 4, 5)
@@ -133,7 +124,7 @@ def test_a_place_is_lost_backward_too_but_not_in_an_index(db, session):
     assert backward.next() == [{"_id": 1}]
     backward = begun({"$natural": -1})
     db.t.insert_many([{"_id": n} for n in (3, 4, 5)])
-    refused(backward.next, 136)
+    refused(136, backward.next)
     indexed = begun({"_id": 1})
     db.t.insert_many([{"_id": n} for n in (3, 4, 5)])
     assert indexed.next() == [{"_id": 3}, {"_id": 4}]
@@ -153,15 +144,15 @@ def test_lists_come_in_batches(db, session):
     collections = Batches(db, session, {"listCollections": 1, "cursor": {"batchSize": 2}})
     assert collections.cursor["ns"] == f"{db.name}.$cmd.listCollections" and len(collections.cursor["firstBatch"]) == 2
     assert sorted(names(collections, 1, 2)) == list("abcde")
-    refused(collections.next, 43)
+    refused(43, collections.next)
     indexes = Batches(db, session, {"listIndexes": "a", "cursor": {"batchSize": 0}})
     assert indexes.cursor["ns"] == f"{db.name}.a" and indexes.cursor["firstBatch"] == []
     assert names(indexes, 3, 3) == ["_id_", "x_1", "y_1", "z_1"]
     for command in ({"listCollections": 1}, {"listIndexes": "a"}):
         assert Batches(db, session, command).id == 0
         assert Batches(db, session, {**command, "cursor": {"batchSize": 100}}).id == 0
-        refused(lambda: db.command({**command, "cursor": {"batchSize": -1}}), 51024)
-        refused(lambda: db.command({**command, "cursor": {"size": 1}}), 40415)
+        refused(51024, lambda: db.command({**command, "cursor": {"batchSize": -1}}))
+        refused(40415, lambda: db.command({**command, "cursor": {"size": 1}}))
     # The driver's own way.
     assert sorted(db.list_collection_names(cursor={"batchSize": 1})) == list("abcde")
 

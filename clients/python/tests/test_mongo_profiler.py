@@ -2,11 +2,10 @@
 
 import pymongo
 import pytest
-from pymongo.errors import OperationFailure
 
 from conftest import fresh, running
 from lapsedb import KEY
-from mongo_door import SELECTION_MS_MAX
+from mongo_door import SELECTION_MS_MAX, refused
 
 WAIT = {"serverSelectionTimeoutMS": SELECTION_MS_MAX}
 DEFAULT_SLOW_MS = 100
@@ -30,13 +29,6 @@ def db(client):
     yield client[name]
     client[name].command("profile", 0, slowms=DEFAULT_SLOW_MS, sampleRate=1.0, filter="unset")
     client.drop_database(name)
-
-
-def refused(code, call, *args, **options):
-    with pytest.raises(OperationFailure) as caught:
-        call(*args, **options)
-    assert caught.value.code == code, caught.value
-    return caught.value.details["errmsg"]
 
 
 def records(db, **filter):

@@ -6,7 +6,7 @@ from pymongo.errors import OperationFailure
 
 from conftest import fresh, running
 from lapsedb import KEY
-from mongo_door import SELECTION_MS_MAX
+from mongo_door import SELECTION_MS_MAX, refused
 
 WAIT = {"serverSelectionTimeoutMS": SELECTION_MS_MAX}
 PASSWORD = "a password"
@@ -48,13 +48,6 @@ def ada(server, db):
 
 def on(db, *actions, collection="c"):
     return {"resource": {"db": db if isinstance(db, str) else db.name, "collection": collection}, "actions": list(actions)}
-
-
-def refused(code, call, *args, **options):
-    with pytest.raises(OperationFailure) as caught:
-        call(*args, **options)
-    assert caught.value.code == code, caught.value
-    return caught.value.details["errmsg"]
 
 
 def role(db, name, **options):

@@ -5,9 +5,9 @@ import pymongo
 import pytest
 from bson.datetime_ms import DatetimeMS
 from bson.int64 import Int64
-from pymongo.errors import OperationFailure
 
 from conftest import fresh, running
+from mongo_door import refused
 from ttl_door import advance, bare, client, collection, lives, living, mongo, when  # noqa: F401
 
 
@@ -17,12 +17,6 @@ def create(collection, key, name="i", **options):
 
 def change(collection, **index):
     return collection.database.command("collMod", collection.name, index=index)
-
-
-def refused(code, call, *arguments, **options):
-    with pytest.raises(OperationFailure) as caught:
-        call(*arguments, **options)
-    assert caught.value.code == code, caught.value
 
 
 class TestOnTs:

@@ -9,7 +9,7 @@ from pymongo.errors import OperationFailure
 
 from conftest import fresh, running
 from lapsedb import KEY, READ_ONLY_KEY
-from mongo_door import SELECTION_MS_MAX
+from mongo_door import SELECTION_MS_MAX, refused
 
 WAIT = {"serverSelectionTimeoutMS": SELECTION_MS_MAX}
 MECHANISMS = ["SCRAM-SHA-1", "SCRAM-SHA-256"]
@@ -55,13 +55,6 @@ def login(server):
 
 def make(db, user, *roles, password=PASSWORD, **options):
     db.command("createUser", user, pwd=password, roles=list(roles), **options)
-
-
-def refused(code, call, *args, **options):
-    with pytest.raises(OperationFailure) as caught:
-        call(*args, **options)
-    assert caught.value.code == code, caught.value
-    return caught.value.details["errmsg"]
 
 
 def users(db, asked=1, **options):
