@@ -38,6 +38,8 @@ names! {
     IS_BATCH = "x-ms-cosmos-is-batch-request";
     /// Whether a batch is all or nothing.
     BATCH_ATOMIC = "x-ms-cosmos-batch-atomic";
+    /// Whether a bulk goes on after an operation that failed; it does where nothing is said.
+    BATCH_CONTINUE_ON_ERROR = "x-ms-cosmos-batch-continue-on-error";
     /// Whether a write answers its document.
     CONTENT_RESPONSE = "x-ms-cosmos-populate-content-response-on-write";
     /// Page size.

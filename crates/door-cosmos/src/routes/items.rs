@@ -169,7 +169,11 @@ async fn run_batch(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         batch.want_no_documents();
     }
     let atomic = call.flag(&headers::BATCH_ATOMIC)?;
-    let mode = if atomic { Mode::Atomic } else { Mode::Each };
+    let mode = match (atomic, call.text(&headers::BATCH_CONTINUE_ON_ERROR)?) {
+        (true, _) => Mode::Atomic,
+        (false, Some(text)) if text.eq_ignore_ascii_case("false") => Mode::UntilFailure,
+        (false, _) => Mode::Each,
+    };
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
     let ran = items::run(&call.ctx, (db, coll), intended, &batch.ops, mode).await?;
     let status = batch::status(&ran.results);

@@ -22,6 +22,8 @@ pub enum Mode {
     Atomic,
     /// Each by itself.
     Each,
+    /// Each by itself, up to the first that fails; the others are not executed.
+    UntilFailure,
 }
 
 /// What a run has done.
@@ -81,7 +83,7 @@ fn expect_partition(scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result<()> {
                 given_partition(&scope.collection, op.partition.as_ref())?;
             }
         }
-        Mode::Each => {}
+        Mode::Each | Mode::UntilFailure => {}
     }
     Ok(())
 }
@@ -102,7 +104,12 @@ async fn attempt(ctx: &Ctx, scope: &Scope, ops: &[ItemOp], mode: Mode) -> Result
                 let results = refused(ops.len(), &applied, failed, &error);
                 return Ok(Some(ran(scope, scope.view.lsn(), results)));
             }
-            (result, Mode::Atomic | Mode::Each) => applied.push(result),
+            (Err(error), Mode::UntilFailure) => {
+                applied.push(Err(error));
+                applied.resize_with(ops.len(), || Err(dependent(0.0)));
+                break;
+            }
+            (result, Mode::Atomic | Mode::Each | Mode::UntilFailure) => applied.push(result),
         }
     }
     let written = match txn.is_empty() {
@@ -155,18 +162,20 @@ fn refused(
         Some(Err(error)) => error.cost(),
         None => 0.0,
     };
-    let dependent = |at: usize| {
-        Error::new(
-            Kind::FailedDependency,
-            "Another operation of the batch failed.",
-        )
-        .charged(spent(at))
-    };
     let result = |at: usize| match at == failed {
         true => Err(failure.clone()),
-        false => Err(dependent(at)),
+        false => Err(dependent(spent(at))),
     };
     (0..count).map(result).collect()
+}
+
+/// The failure of an operation that is not executed, or undone, because of another's.
+fn dependent(spent: f64) -> Error {
+    Error::new(
+        Kind::FailedDependency,
+        "Another operation of the batch failed.",
+    )
+    .charged(spent)
 }
 
 /// What an operation answers: the item as it was right after it, whatever later ones did with it.
