@@ -1,15 +1,19 @@
-//! Cosmos binary JSON to values.
+//! Cosmos binary JSON to values and back.
 //!
 //! All numbers in it are little-endian. A length counts the bytes after itself and after the count
 //! that may follow it. Strings may be references to earlier ones; what references unfold to is
 //! bounded, so that a small body cannot become a huge document.
 
 mod strings;
+mod system_strings;
+mod writer;
 
 use crate::json::{
     DEPTH_CEILING, JsonError, JsonErrorKind as Kind, Limits, is_refused, settle_duplicates,
 };
 use crate::{Object, Str, Value};
+
+pub use writer::{Open, begin, encode, open_array, open_object, write, write_str};
 
 /// The first byte of binary JSON, which no JSON text can start with.
 const FORMAT_BINARY: u8 = 0x80;

@@ -10,7 +10,7 @@ fn check(holds: bool, what: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what.to_owned()) }
 }
 
-/// Parsed JSON prints to JSON that parses to the same, and printing settles at once.
+/// Parsed JSON prints to JSON that parses to the same, and printing settles at once; in binary JSON it is the same too.
 pub fn json(bytes: &[u8]) -> Result<(), String> {
     let Ok(value) = json::parse(bytes, &json::Limits::DEFAULT) else {
         return Ok(());
@@ -22,11 +22,12 @@ pub fn json(bytes: &[u8]) -> Result<(), String> {
         order::deep_equal(&value, &again),
         "printed JSON means something else",
     )?;
-    check(json::to_string(&again) == text, "printing does not settle")
+    check(json::to_string(&again) == text, "printing does not settle")?;
+    written_in_binary(&value)
 }
 
 /// The reader, the checker and the transcoder agree on what is BSON and what it says, and what is read can be
-/// written and read again.
+/// written and read again. In binary JSON it says what it says in text.
 pub fn bson(bytes: &[u8]) -> Result<(), String> {
     let (checked, read) = (bson::check_document(bytes), bson::read_document(bytes));
     let read = read.map(|object| object_bytes(&object));
@@ -63,10 +64,11 @@ pub fn bson(bytes: &[u8]) -> Result<(), String> {
     check(
         order::deep_equal(&before, &after),
         "written BSON means something else",
-    )
+    )?;
+    written_in_binary(&before)
 }
 
-/// Decoded binary JSON is a value that JSON text can say as well.
+/// Decoded binary JSON is a value that JSON text can say as well, and that is the same once written and decoded again.
 pub fn cosmos_binary(bytes: &[u8]) -> Result<(), String> {
     let Ok(value) = cosmos_binary::decode(bytes, &json::Limits::DEFAULT) else {
         return Ok(());
@@ -76,5 +78,26 @@ pub fn cosmos_binary(bytes: &[u8]) -> Result<(), String> {
     check(
         order::deep_equal(&value, &again),
         "printed JSON means something else",
-    )
+    )?;
+    written_in_binary(&value)
+}
+
+/// What is written in binary says what is written as text.
+fn written_in_binary(value: &Value) -> Result<(), String> {
+    const LIMITS: json::Limits = json::Limits {
+        depth_max: json::DEPTH_CEILING,
+        duplicates_refused: &[],
+    };
+    let text = json::parse(json::to_string(value).as_bytes(), &LIMITS);
+    let binary = cosmos_binary::decode(&cosmos_binary::encode(value), &LIMITS);
+    match (text, binary) {
+        (Ok(text), Ok(binary)) => check(
+            json::to_string(&text) == json::to_string(&binary),
+            "binary JSON means something else than text",
+        ),
+        // Nesting that is too deep for one is too deep for the other.
+        (Err(text), Err(binary)) => check(text.kind == binary.kind, "refused for other reasons"),
+        (Ok(_), Err(error)) => Err(format!("written binary JSON does not decode: {error}")),
+        (Err(error), Ok(_)) => Err(format!("printed JSON does not parse: {error}")),
+    }
 }

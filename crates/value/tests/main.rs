@@ -7,6 +7,7 @@ mod bson_means_what_it_should;
 mod bson_order_is_that_of_mongodb;
 mod common;
 mod cosmos_binary_is_read_whole;
+mod cosmos_binary_says_what_text_says;
 mod decimals_round_once_half_to_even;
 mod documents_survive_round_trips;
 mod json_is_strict;

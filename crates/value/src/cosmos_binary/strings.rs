@@ -1,45 +1,9 @@
 //! The many forms of a string: by number, plain, packed, as bytes of another text, by reference.
 
-use super::{Decoder, Step};
+use super::{Decoder, Step, system_strings};
 use crate::Str;
 use crate::json::JsonErrorKind as Kind;
 use crate::text::{BASE64, BASE64_URL, write_base64, write_hex};
-
-/// Strings so common that they have a number: `0x20` and up.
-const SYSTEM_STRINGS: [&str; 32] = [
-    "$s",
-    "$t",
-    "$v",
-    "_attachments",
-    "_etag",
-    "_rid",
-    "_self",
-    "_ts",
-    "attachments/",
-    "coordinates",
-    "geometry",
-    "GeometryCollection",
-    "id",
-    "url",
-    "Value",
-    "label",
-    "LineString",
-    "link",
-    "MultiLineString",
-    "MultiPoint",
-    "MultiPolygon",
-    "name",
-    "Name",
-    "Type",
-    "Point",
-    "Polygon",
-    "properties",
-    "type",
-    "value",
-    "Feature",
-    "FeatureCollection",
-    "_id",
-];
 
 const HEX_LOWER: &[u8; 16] = b"0123456789abcdef";
 const HEX_UPPER: &[u8; 16] = b"0123456789ABCDEF";
@@ -55,7 +19,7 @@ impl Decoder<'_> {
     /// The string whose marker has been read, at `begin`.
     pub(super) fn string(&mut self, marker: u8, begin: usize) -> Step<Str> {
         match marker {
-            0x20..=0x3F => Ok(Str::const_new(SYSTEM_STRINGS[usize::from(marker - 0x20)])),
+            0x20..=0x3F => Ok(Str::const_new(system_strings::text(marker))),
             0x71..=0x74 => self.base64(marker),
             0x75 => self.guid(HEX_LOWER, ""),
             0x76 => self.guid(HEX_UPPER, ""),
