@@ -43,7 +43,7 @@ impl Answer {
         }
     }
 
-    /// An answer whose body is JSON text.
+    /// An answer whose body is JSON, as text or in its binary form.
     #[must_use]
     pub fn json(status: StatusCode, charge: f64, body: Vec<u8>) -> Answer {
         let mut answer = Answer::empty(status, charge);

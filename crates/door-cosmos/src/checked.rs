@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use lapsedb_service::{Error, Result};
 
-use crate::headers;
+use crate::{format, headers};
 
 /// The oldest API version that is understood.
 const VERSION_MIN: &str = "2015-12-16";
@@ -30,9 +30,7 @@ fn allowed(name: &str) -> Option<Allowed> {
         "version" => Allowed::Version,
         "consistency-level" => Allowed::Consistency,
         "indexing-directive" => Allowed::OneOf(&["Default", "Include", "Exclude"]),
-        "documentdb-content-serialization-format" => {
-            Allowed::OneOf(&["JsonText", "CosmosBinary", "HybridRow"])
-        }
+        "documentdb-content-serialization-format" => Allowed::OneOf(&format::NAMES),
         "documentdb-responsecontinuationtokenlimitinkb" => Allowed::Count,
         "cosmos-batch-atomic"
         | "cosmos-batch-continue-on-error"

@@ -3,10 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lapsedb_service::{Error, Result};
-use lapsedb_value::json;
+use lapsedb_value::{Value, cosmos_binary, json};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::format::Format;
 use crate::headers;
 
 /// Version and kind of an item continuation.
@@ -22,6 +23,41 @@ pub fn open(owner_rid: &str, array: &str) -> Vec<u8> {
     body.extend_from_slice(array.as_bytes());
     body.extend_from_slice(b"\":[");
     body
+}
+
+/// An envelope around the rows of a query.
+#[must_use]
+pub fn rows(format: Format, owner_rid: &str, rows: &[Value]) -> Vec<u8> {
+    match format {
+        Format::Text => {
+            let mut body = open(owner_rid, "Documents");
+            for (at, row) in rows.iter().enumerate() {
+                if at > 0 {
+                    body.push(b',');
+                }
+                json::write(row, &mut body);
+            }
+            close(&mut body, rows.len());
+            body
+        }
+        Format::Binary => {
+            let mut body = cosmos_binary::begin(1024);
+            let envelope = cosmos_binary::open_object(&mut body);
+            cosmos_binary::write_str("_rid", &mut body);
+            cosmos_binary::write_str(owner_rid, &mut body);
+            cosmos_binary::write_str("Documents", &mut body);
+            let documents = cosmos_binary::open_array(&mut body);
+            for row in rows {
+                cosmos_binary::write(row, &mut body);
+            }
+            documents.close(rows.len(), &mut body);
+            cosmos_binary::write_str("_count", &mut body);
+            let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+            cosmos_binary::write(&Value::from(count), &mut body);
+            envelope.close(3, &mut body);
+            body
+        }
+    }
 }
 
 /// Ends an envelope.

@@ -104,6 +104,10 @@ names! {
     POPULATE_INDEX_METRICS = "x-ms-cosmos-populateindexmetrics";
     /// Whether a query tells which indexes serve it, in the newer form.
     POPULATE_INDEX_METRICS_V2 = "x-ms-cosmos-populateindexmetrics-v2";
+    /// The one format an answer is to have.
+    CONTENT_SERIALIZATION_FORMAT = "x-ms-documentdb-content-serialization-format";
+    /// The formats an answer may have.
+    SUPPORTED_SERIALIZATION_FORMATS = "x-ms-cosmos-supported-serialization-formats";
     /// Whether items come without `_self` and `_attachments`.
     EXCLUDE_SYSTEM_PROPERTIES = "x-ms-exclude-system-properties";
     /// How long a continuation may be, in kilobytes.

@@ -8,6 +8,7 @@ mod call;
 mod checked;
 mod envelope;
 mod error;
+mod format;
 mod headers;
 mod http_date;
 mod hybrid_row;

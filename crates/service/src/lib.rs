@@ -47,7 +47,7 @@ pub use counts::Counts;
 pub use ctx::{Ctx, Scope};
 pub use error::{Error, Kind, Result};
 pub use figures::Figure;
-pub use lapsedb_record::{Clock, Millis, Secs};
+pub use lapsedb_record::{Clock, Header, Millis, Secs};
 pub use lapsedb_store::keys::address_of;
 pub use lapsedb_store::partition_key::{EpkRange, PartitionKey};
 pub use lapsedb_store::{

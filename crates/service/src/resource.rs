@@ -188,21 +188,36 @@ pub fn write_changed_item(
 /// # Errors
 /// When the stored body is damaged.
 pub fn item_value<B: AsRef<[u8]>>(collection: &Collection, item: &Live<B>) -> Result<Value> {
-    let mut document = bson::read_document(item.body()).map_err(StoreError::from)?;
+    shown_item(System::Whole, collection, item.header(), item.body())
+}
+
+/// The value that [`write_item_with`] writes as text.
+///
+/// # Errors
+/// When the stored body is damaged.
+pub fn shown_item(
+    system: System,
+    collection: &Collection,
+    header: &Header,
+    body: &[u8],
+) -> Result<Value> {
+    let mut document = bson::read_document(body).map_err(StoreError::from)?;
     if other_door::is_foreign(collection) {
         other_door::shown(&mut document);
     }
-    let rid = rid_of(collection).document(item.header().ordinal).text();
+    let rid = rid_of(collection).document(header.ordinal).text();
     document.push("_rid", Value::String(rid.clone()));
-    document.push(
-        "_self",
-        Value::from(format!("{}docs/{rid}/", collection_self(collection))),
-    );
-    document.push("_etag", Value::String(etag(item.header().lsn)));
-    document.push("_attachments", Value::from("attachments/"));
+    if system == System::Whole {
+        let own = format!("{}docs/{rid}/", collection_self(collection));
+        document.push("_self", Value::from(own));
+    }
+    document.push("_etag", Value::String(etag(header.lsn)));
+    if system == System::Whole {
+        document.push("_attachments", Value::from("attachments/"));
+    }
     document.push(
         "_ts",
-        Value::Int64(i64::try_from(item.header().written.0).unwrap_or(i64::MAX)),
+        Value::Int64(i64::try_from(header.written.0).unwrap_or(i64::MAX)),
     );
     Ok(Value::Object(document))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::binary_json;
 use crate::sign::{Signer, http_date};
 
 /// The version the client libraries name.
@@ -223,9 +224,18 @@ impl Reply {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null if it is none.
+    /// Whether the body is in binary JSON.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        binary_json::is_binary(&self.body)
+    }
+
+    /// The body as JSON, be it text or binary; null if it is none.
     #[must_use]
     pub fn json(&self) -> Value {
+        if self.is_binary() {
+            return binary_json::read(&self.body).unwrap_or(Value::Null);
+        }
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 

@@ -10,6 +10,7 @@
     reason = "a test says what it expects by failing"
 )]
 
+mod binary_json;
 mod client;
 mod container;
 mod folder;

@@ -7,7 +7,7 @@ use futures::TryStreamExt;
 use lapsedb_clients_rust::{KEY, Server, fresh, make, properties, status};
 use serde_json::{Value, json};
 
-use crate::{loud, read, user_part};
+use crate::{ask, loud, read, user_part};
 
 /// A document with every kind of value; large ones make the encoder use its longer forms.
 fn values() -> Value {
@@ -40,6 +40,32 @@ async fn binary_bodies_come_back_as_they_went() {
         .await
         .expect("upserted");
     assert_eq!(user_part(read(&container, "a", "values").await), values());
+    // Rows come in binary too, and the client decodes them.
+    let rows = ask(&container, "SELECT * FROM c").await;
+    assert_eq!(
+        rows.into_iter().map(user_part).collect::<Vec<_>>(),
+        [values()]
+    );
+}
+
+#[tokio::test]
+async fn answers_are_binary_as_this_client_asks() {
+    let server = Server::start(&[]);
+    let container = server.container().await;
+    let written = container
+        .create_item("a", "values", values(), loud())
+        .await
+        .expect("created");
+    let read = container
+        .read_item("a", "values", None)
+        .await
+        .expect("read");
+    for answer in [written, read] {
+        let body = answer.into_body().single().expect("a body");
+        assert_eq!(body.first(), Some(&0x80));
+    }
+    let refused = container.read_item("a", "nobody", None).await;
+    assert_eq!(status(refused), 404);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use lapsedb_service::{Error, Result, Secs, resource};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::format::{Format, Subject};
 use crate::routes::{items, versions};
 use crate::{envelope, headers, http_date};
 
@@ -62,7 +63,10 @@ pub(super) async fn answer(
 ) -> Answer {
     let mut answer = match body {
         None => Answer::empty(StatusCode::NOT_MODIFIED, charge),
-        Some(body) => Answer::json(StatusCode::OK, charge, body),
+        Some(body) => {
+            let body = Format::wanted(call.headers, Subject::Feed).of_text(body);
+            Answer::json(StatusCode::OK, charge, body)
+        }
     };
     answer.set_number(headers::ITEM_COUNT, count as u64);
     answer.set(ETAG, &format!("\"{next}\""));

@@ -7,13 +7,15 @@ use lapsedb_service::items::feed::{Paging, Selection};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode, OpDone, Patch, Ran};
 use lapsedb_service::resource::System;
 use lapsedb_service::{
-    Clock, Collection, Database, EpkRange, Error, Kind, PartitionKey, Result, charge, resource,
+    Clock, Collection, Database, EpkRange, Error, Header, Kind, PartitionKey, Result, charge,
+    resource,
 };
 
 use crate::answer::Answer;
 use crate::batch::{self, Batch, Form};
 use crate::call::Call;
 use crate::envelope;
+use crate::format::{Format, Subject};
 use crate::headers;
 use crate::routes::{changes, method_not_allowed};
 use crate::{query_metrics, quota, session};
@@ -102,14 +104,7 @@ async fn read_one(call: &Call<'_>, db: &str, coll: &str, id: &str) -> Result<Ans
     let mut answer = if unchanged {
         Answer::empty(StatusCode::NOT_MODIFIED, charge::NOT_MODIFIED)
     } else {
-        let mut body = Vec::with_capacity(found.item.body().len() * 5 / 4 + 320);
-        resource::write_item_with(
-            system(call)?,
-            &found.scope.collection,
-            header,
-            found.item.body(),
-            &mut body,
-        )?;
+        let body = Shown::wanted(call)?.body(&found.scope.collection, header, found.item.body())?;
         Answer::json(StatusCode::OK, found.charge, body)
     };
     answer.set_etag(header.lsn);
@@ -124,7 +119,7 @@ async fn read_one(call: &Call<'_>, db: &str, coll: &str, id: &str) -> Result<Ans
 
 async fn write_one(call: &Call<'_>, db: &str, coll: &str, action: Action) -> Result<Answer> {
     refuse_triggers(call)?;
-    let system = system(call)?;
+    let shown = Shown::wanted(call)?;
     let op = ItemOp {
         action,
         partition: partition(call)?,
@@ -139,19 +134,17 @@ async fn write_one(call: &Call<'_>, db: &str, coll: &str, action: Action) -> Res
         .results
         .pop()
         .unwrap_or_else(|| Err(Error::new(Kind::Internal, "An operation gave no result.")))?;
-    let mut answer = written(&ran, &done, system)?;
+    let mut answer = written(&ran, &done, shown)?;
     owner(call, &mut answer, &ran.database, &ran.collection, ran.lsn).await;
     Ok(answer)
 }
 
-fn written(ran: &Ran, done: &OpDone, system: System) -> Result<Answer> {
+fn written(ran: &Ran, done: &OpDone, shown: Shown) -> Result<Answer> {
     let status = batch::outcome_status(done.outcome);
     let mut answer = match &done.item {
         None => Answer::empty(status, done.charge),
         Some(item) => {
-            let mut body = Vec::with_capacity(item.body.len() * 5 / 4 + 320);
-            let collection = &ran.collection;
-            resource::write_item_with(system, collection, &item.header, &item.body, &mut body)?;
+            let body = shown.body(&ran.collection, &item.header, &item.body)?;
             Answer::json(status, done.charge, body)
         }
     };
@@ -208,6 +201,7 @@ async fn read_feed(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         resource::write_item(collection, item.header(), item.body(), &mut body)?;
     }
     envelope::close(&mut body, page.items.len());
+    let body = Format::wanted(call.headers, Subject::Feed).of_text(body);
     let mut answer = Answer::json(StatusCode::OK, page.charge, body);
     answer.set_number(headers::ITEM_COUNT, page.items.len() as u64);
     if let Some(resume) = &page.resume {
@@ -234,14 +228,9 @@ async fn query(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     let page = items::query::query(&call.ctx, (db, coll), intended, &query, request).await?;
     let collection = &page.scope.collection;
     let written = Clock::monotonic();
-    let mut body = envelope::open(&resource::collection_rid(collection), "Documents");
-    for (at, row) in page.rows.iter().enumerate() {
-        if at > 0 {
-            body.push(b',');
-        }
-        lapsedb_value::json::write(row, &mut body);
-    }
-    envelope::close(&mut body, page.rows.len());
+    let format = Format::wanted(call.headers, Subject::Rows);
+    let rid = resource::collection_rid(collection);
+    let body = envelope::rows(format, &rid, &page.rows);
     let mut answer = Answer::json(StatusCode::OK, page.charge, body);
     answer.set_number(headers::ITEM_COUNT, page.rows.len() as u64);
     wanted.set(&mut answer, &page, written.elapsed());
@@ -276,12 +265,39 @@ async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Which system properties the request wants to see.
-fn system(call: &Call<'_>) -> Result<System> {
-    Ok(match call.flag(&headers::EXCLUDE_SYSTEM_PROPERTIES)? {
-        true => System::WithoutLinks,
-        false => System::Whole,
-    })
+/// How a request wants to see a single item.
+#[derive(Clone, Copy)]
+struct Shown {
+    system: System,
+    format: Format,
+}
+
+impl Shown {
+    fn wanted(call: &Call<'_>) -> Result<Shown> {
+        Ok(Shown {
+            system: match call.flag(&headers::EXCLUDE_SYSTEM_PROPERTIES)? {
+                true => System::WithoutLinks,
+                false => System::Whole,
+            },
+            format: Format::wanted(call.headers, Subject::Item),
+        })
+    }
+
+    /// The item as the body of an answer.
+    fn body(self, collection: &Collection, header: &Header, stored: &[u8]) -> Result<Vec<u8>> {
+        let capacity = stored.len() * 5 / 4 + 320;
+        match self.format {
+            Format::Text => {
+                let mut body = Vec::with_capacity(capacity);
+                resource::write_item_with(self.system, collection, header, stored, &mut body)?;
+                Ok(body)
+            }
+            Format::Binary => {
+                let item = resource::shown_item(self.system, collection, header, stored)?;
+                Ok(self.format.of_value(&item, capacity))
+            }
+        }
+    }
 }
 
 /// The partition key a request names.

@@ -355,9 +355,13 @@ impl<'a> Runner<'a> {
         if let Some(name) = what.strip_prefix("header ") {
             return Ok(reply.header(name.trim()).unwrap_or("absent").to_owned());
         }
+        if what == "format" {
+            let format = if reply.is_binary() { "binary" } else { "text" };
+            return Ok(format.to_owned());
+        }
         let Some(path) = what.strip_prefix("body") else {
             return Err(Difference::new(format!(
-                "`{what}` is neither body nor header"
+                "`{what}` is neither body, header nor format"
             )));
         };
         let body = reply.json();
