@@ -361,6 +361,12 @@ fn read_rest(body: &Object, document: &mut Object) -> Result<(), Invalid> {
         document.push("computedProperties", list.clone());
     }
     check_change_feed_policy(body)?;
+    if present(body, "materializedViewDefinition").is_some() {
+        // A view that is made and never filled would be taken for one without results.
+        return refused(
+            "The collection's 'materializedViewDefinition' is not supported: this server has no materialized views or global secondary indexes.",
+        );
+    }
     for name in [
         "vectorEmbeddingPolicy",
         "fullTextPolicy",
