@@ -7,7 +7,7 @@ use crate::ast::Query;
 use crate::bind::{self, Origins};
 use crate::error::SqlError;
 use crate::exec;
-use crate::filter_paths::paths_in;
+use crate::filter_paths::{Comparison, comparisons_in, paths_in, searched_by};
 use crate::params::Params;
 use crate::partition::{self, PartitionFilter};
 use crate::plan::{
@@ -139,12 +139,28 @@ impl Bound {
         self.origins.path(expr)
     }
 
-    /// The paths of the document that the filter looks at, subqueries apart.
+    /// The paths of the document that the query looks for something at, subqueries apart: those of the filter, or of a function
+    /// that searches and whose result is the row.
     pub fn filter_paths(&self) -> Vec<Vec<Step>> {
         match &self.query.filter {
             Some(filter) => paths_in(filter, &self.origins),
+            None => searched_by(&self.query.projection, &self.origins),
+        }
+    }
+
+    /// The paths that every row must have certain values at, and which kind of values.
+    pub fn comparisons(&self) -> Vec<(Vec<Step>, Comparison)> {
+        match &self.query.filter {
+            Some(filter) => comparisons_in(filter, &self.origins),
             None => Vec::new(),
         }
+    }
+
+    /// The paths that rows are grouped by; none if they are not, or by something else.
+    pub fn group_paths(&self) -> Option<Vec<Vec<Step>>> {
+        let grouping = self.query.grouping.as_ref()?;
+        let keys = grouping.keys.iter();
+        keys.map(|(_, key)| self.origins.path(key)).collect()
     }
 
     /// Which values of the partition key the query can find documents under. `paths` are the paths of

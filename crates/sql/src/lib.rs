@@ -41,6 +41,7 @@ pub use constant_set::ConstantSet;
 pub use error::SqlError;
 pub use eval::{Env, Flow};
 pub use exec::{Executor, Progress, Row};
+pub use filter_paths::Comparison;
 pub use keyword::Keyword;
 pub use params::Params;
 pub use parser::parse;
