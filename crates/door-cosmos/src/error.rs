@@ -7,91 +7,98 @@ use lapsedb_value::{Object, Value, json};
 use crate::answer::Answer;
 use crate::headers;
 
+/// What a kind of failure looks like.
+struct Form {
+    status: StatusCode,
+    /// The `code` in the body.
+    code: &'static str,
+    /// The sub-status: 0 means there is none.
+    sub: u64,
+    /// Whether the answer says how far the log has come: these are the failures that clients take it from.
+    log_position: bool,
+}
+
+impl Form {
+    const fn new(status: StatusCode, code: &'static str) -> Form {
+        Form {
+            status,
+            code,
+            sub: 0,
+            log_position: false,
+        }
+    }
+
+    const fn sub(self, sub: u64) -> Form {
+        Form { sub, ..self }
+    }
+
+    const fn with_log_position(self) -> Form {
+        Form {
+            log_position: true,
+            ..self
+        }
+    }
+}
+
+/// What each kind looks like.
+fn form(kind: &Kind) -> Form {
+    let bad_request = || Form::new(StatusCode::BAD_REQUEST, "BadRequest");
+    let not_found = || Form::new(StatusCode::NOT_FOUND, "NotFound");
+    let too_large = || Form::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge");
+    match kind {
+        Kind::BadRequest | Kind::BadQuery { .. } | Kind::NotImplemented => bad_request(),
+        Kind::PartitionKeyMismatch => bad_request().sub(1001),
+        Kind::CollectionChanged => bad_request().sub(1024),
+        Kind::Unauthorized => Form::new(StatusCode::UNAUTHORIZED, "Unauthorized"),
+        Kind::Forbidden => Form::new(StatusCode::FORBIDDEN, "Forbidden"),
+        Kind::NotFound => not_found().with_log_position(),
+        Kind::OwnerNotFound => not_found().sub(1003),
+        Kind::SessionNotAvailable => not_found().sub(1002),
+        Kind::Conflict => Form::new(StatusCode::CONFLICT, "Conflict").with_log_position(),
+        Kind::PreconditionFailed => {
+            Form::new(StatusCode::PRECONDITION_FAILED, "PreconditionFailed").with_log_position()
+        }
+        Kind::TooLarge => too_large(),
+        // Clients that send bulks send such an operation again, by this number.
+        Kind::AnswerTooLarge => too_large().sub(3402),
+        Kind::Throttled { .. } => {
+            Form::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests").sub(3200)
+        }
+        Kind::RangeGone => Form::new(StatusCode::GONE, "Gone").sub(1002),
+        Kind::FailedDependency => Form::new(StatusCode::FAILED_DEPENDENCY, "FailedDependency"),
+        Kind::RetryWith => {
+            let status = StatusCode::from_u16(449).unwrap_or(StatusCode::CONFLICT);
+            Form::new(status, "RetryWith")
+        }
+        Kind::MethodNotAllowed => Form::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed"),
+        Kind::Internal => Form::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError"),
+        Kind::Unavailable | Kind::NoMemory => {
+            Form::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
+        }
+        Kind::NoSpace => Form::new(StatusCode::INSUFFICIENT_STORAGE, "InsufficientStorage"),
+        // The one status after which no SDK takes a write for not executed, and none sends it again by itself.
+        Kind::TimedOut | Kind::OutcomeUnknown => {
+            Form::new(StatusCode::REQUEST_TIMEOUT, "RequestTimeout")
+        }
+    }
+}
+
 /// The status of a kind.
 #[must_use]
 pub fn status(kind: &Kind) -> StatusCode {
-    match kind {
-        Kind::BadRequest
-        | Kind::PartitionKeyMismatch
-        | Kind::CollectionChanged
-        | Kind::BadQuery { .. } => StatusCode::BAD_REQUEST,
-        Kind::Unauthorized => StatusCode::UNAUTHORIZED,
-        Kind::Forbidden => StatusCode::FORBIDDEN,
-        Kind::NotFound | Kind::OwnerNotFound | Kind::SessionNotAvailable => StatusCode::NOT_FOUND,
-        Kind::Conflict => StatusCode::CONFLICT,
-        Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
-        Kind::TooLarge | Kind::AnswerTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Kind::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Kind::RangeGone => StatusCode::GONE,
-        Kind::FailedDependency => StatusCode::FAILED_DEPENDENCY,
-        Kind::RetryWith => StatusCode::from_u16(449).unwrap_or(StatusCode::CONFLICT),
-        Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Kind::NotImplemented => StatusCode::BAD_REQUEST,
-        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        Kind::Unavailable | Kind::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
-        // The one status after which no SDK takes a write for not executed, and none sends it again by itself.
-        Kind::TimedOut | Kind::OutcomeUnknown => StatusCode::REQUEST_TIMEOUT,
-    }
+    form(kind).status
 }
 
 /// The sub-status of a kind: 0 means there is none.
 #[must_use]
 pub fn sub_status(kind: &Kind) -> u64 {
-    match kind {
-        Kind::PartitionKeyMismatch => 1001,
-        Kind::CollectionChanged => 1024,
-        Kind::OwnerNotFound => 1003,
-        Kind::SessionNotAvailable => 1002,
-        Kind::Throttled { .. } => 3200,
-        // Clients that send bulks send such an operation again, by this number.
-        Kind::AnswerTooLarge => 3402,
-        Kind::RangeGone => 1002,
-        Kind::BadRequest
-        | Kind::BadQuery { .. }
-        | Kind::Unauthorized
-        | Kind::Forbidden
-        | Kind::NotFound
-        | Kind::Conflict
-        | Kind::PreconditionFailed
-        | Kind::TooLarge
-        | Kind::FailedDependency
-        | Kind::RetryWith
-        | Kind::MethodNotAllowed
-        | Kind::NotImplemented
-        | Kind::Internal
-        | Kind::Unavailable
-        | Kind::NoSpace
-        | Kind::NoMemory
-        | Kind::OutcomeUnknown
-        | Kind::TimedOut => 0,
-    }
+    form(kind).sub
 }
 
-/// The `code` of a kind in an error's body.
-fn code(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::BadRequest
-        | Kind::PartitionKeyMismatch
-        | Kind::CollectionChanged
-        | Kind::BadQuery { .. }
-        | Kind::NotImplemented => "BadRequest",
-        Kind::Unauthorized => "Unauthorized",
-        Kind::Forbidden => "Forbidden",
-        Kind::NotFound | Kind::OwnerNotFound | Kind::SessionNotAvailable => "NotFound",
-        Kind::Conflict => "Conflict",
-        Kind::PreconditionFailed => "PreconditionFailed",
-        Kind::TooLarge | Kind::AnswerTooLarge => "RequestEntityTooLarge",
-        Kind::Throttled { .. } => "TooManyRequests",
-        Kind::RangeGone => "Gone",
-        Kind::FailedDependency => "FailedDependency",
-        Kind::RetryWith => "RetryWith",
-        Kind::MethodNotAllowed => "MethodNotAllowed",
-        Kind::Internal => "InternalServerError",
-        Kind::Unavailable | Kind::NoMemory => "ServiceUnavailable",
-        Kind::NoSpace => "InsufficientStorage",
-        Kind::TimedOut | Kind::OutcomeUnknown => "RequestTimeout",
-    }
+/// Whether the answer to a failure of this kind says how far the log has come.
+#[must_use]
+pub fn has_log_position(kind: &Kind) -> bool {
+    form(kind).log_position
 }
 
 /// The answer to a failed request.
@@ -103,11 +110,12 @@ pub fn answer(error: &Error, path: &str, activity: &str) -> Answer {
         env!("CARGO_PKG_VERSION"),
     );
     let mut body = Object::new();
-    body.push("code", Value::from(code(&error.kind)));
+    let form = form(&error.kind);
+    body.push("code", Value::from(form.code));
     body.push("message", Value::from(text));
     let body = Value::Object(body);
-    let mut answer = Answer::value(status(&error.kind), error.cost(), &body);
-    answer.set_number(headers::SUB_STATUS, sub_status(&error.kind));
+    let mut answer = Answer::value(form.status, error.cost(), &body);
+    answer.set_number(headers::SUB_STATUS, form.sub);
     if let Some(lsn) = error.lsn {
         answer.log_position(lsn);
     }

@@ -248,7 +248,10 @@ impl Door {
         let seen = session::seen(&call)?;
         call.ctx.has_seen(seen);
         match routes::run(&call).await {
-            Err(error) if session::told_on(&error.kind, &call.segments) => {
+            Err(error)
+                if error::has_log_position(&error.kind)
+                    && session::follows_session(&call.segments) =>
+            {
                 Err(error.at(call.ctx.view().await?.lsn()))
             }
             result => result,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::Method;
-use lapsedb_service::{Error, Kind, Result};
+use lapsedb_service::{Error, Result};
 
 use crate::call::Call;
 use crate::headers;
@@ -37,38 +37,9 @@ pub fn seen(call: &Call<'_>) -> Result<u64> {
     Ok(if by_session && reads(call)? { lsn } else { 0 })
 }
 
-/// Whether an answer to a failed request says how far the log has come: these are the failures that clients take it from.
-#[must_use]
-pub fn told_on(kind: &Kind, segments: &[Cow<'_, str>]) -> bool {
-    match kind {
-        Kind::NotFound | Kind::Conflict | Kind::PreconditionFailed => follows_session(segments),
-        Kind::BadRequest
-        | Kind::PartitionKeyMismatch
-        | Kind::CollectionChanged
-        | Kind::BadQuery { .. }
-        | Kind::Unauthorized
-        | Kind::Forbidden
-        | Kind::OwnerNotFound
-        | Kind::SessionNotAvailable
-        | Kind::TooLarge
-        | Kind::AnswerTooLarge
-        | Kind::Throttled { .. }
-        | Kind::RangeGone
-        | Kind::FailedDependency
-        | Kind::RetryWith
-        | Kind::MethodNotAllowed
-        | Kind::NotImplemented
-        | Kind::Internal
-        | Kind::Unavailable
-        | Kind::NoSpace
-        | Kind::OutcomeUnknown
-        | Kind::NoMemory
-        | Kind::TimedOut => false,
-    }
-}
-
 /// Whether an address lies within a collection. Collections themselves and their ranges belong to no session.
-fn follows_session(segments: &[Cow<'_, str>]) -> bool {
+#[must_use]
+pub fn follows_session(segments: &[Cow<'_, str>]) -> bool {
     match segments {
         [dbs, _, colls, _, kind, ..] => dbs == "dbs" && colls == "colls" && kind != "pkranges",
         _ => false,
