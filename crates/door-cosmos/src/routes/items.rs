@@ -90,7 +90,11 @@ pub async fn delete_partition(call: &Call<'_>, db: &str, coll: &str) -> Result<A
         partition.as_ref(),
     )
     .await?;
-    Ok(Answer::empty(StatusCode::OK, deleted.charge))
+    let mut answer = Answer::empty(StatusCode::OK, deleted.charge);
+    let scope = &deleted.scope;
+    let lsn = scope.view.lsn();
+    owner(call, &mut answer, &scope.database, &scope.collection, lsn).await;
+    Ok(answer)
 }
 
 async fn read_one(call: &Call<'_>, db: &str, coll: &str, id: &str) -> Result<Answer> {

@@ -4,7 +4,7 @@ use lapsedb_store::partition_key::PartitionKey;
 use lapsedb_store::{ItemRange, ScanLimits, StoreError, Txn};
 
 use crate::charge;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, Scope};
 use crate::error::Result;
 use crate::items::body::given_partition;
 use crate::limits::RETRIES_MAX;
@@ -15,8 +15,10 @@ const STEP_ITEMS: usize = 200;
 /// Bytes looked at in one step.
 const STEP_BYTES: usize = 8 << 20;
 
-/// What a deletion has cost.
+/// What a deletion has done.
 pub struct Deleted {
+    /// Where, as it is behind the last commit.
+    pub scope: Scope,
     /// Items removed.
     pub items: u64,
     /// Request units.
@@ -33,11 +35,7 @@ pub async fn delete_partition(
     intended: Option<&str>,
     partition: Option<&PartitionKey>,
 ) -> Result<Deleted> {
-    let mut deleted = Deleted {
-        items: 0,
-        charge: charge::METADATA_WRITE,
-    };
-    let mut retries = 0;
+    let (mut items, mut retries) = (0, 0);
     loop {
         let scope = ctx.scope(address.0, address.1).await?;
         scope.expect_rid(intended)?;
@@ -54,14 +52,18 @@ pub async fn delete_partition(
             .scan(&scope.collection, &range, None, limits)
             .await?;
         if page.items.is_empty() {
-            return Ok(deleted);
+            return Ok(Deleted {
+                scope,
+                items,
+                charge: charge::METADATA_WRITE,
+            });
         }
         let mut txn = Txn::new(&scope.view, &scope.collection);
         for (key, _) in &page.items {
             txn.delete(key, &partition).await?;
         }
         match txn.commit(ctx.service().store()).await {
-            Ok(_) => deleted.items += page.items.len() as u64,
+            Ok(_) => items += page.items.len() as u64,
             Err(StoreError::Retry) if retries < RETRIES_MAX => retries += 1,
             Err(StoreError::Retry) => return Err(always_slower()),
             Err(error) => return Err(error.into()),
