@@ -57,7 +57,7 @@ impl Call<'_> {
     /// A header's text.
     ///
     /// # Errors
-    /// When it is not printable ASCII.
+    /// When it is not printable ASCII, or given more than once.
     pub fn text(&self, name: &HeaderName) -> Result<Option<&str>> {
         headers::text(self.headers, name)
     }
@@ -104,12 +104,11 @@ impl Call<'_> {
     /// # Errors
     /// When a header is malformed.
     pub fn minimal(&self) -> Result<bool> {
-        if let Some(prefer) = self.text(&http::header::HeaderName::from_static("prefer"))?
-            && prefer
-                .split(',')
-                .any(|part| part.trim().eq_ignore_ascii_case("return=minimal"))
-        {
-            return Ok(true);
+        for preferences in headers::lines(self.headers, &headers::PREFER) {
+            let mut preferences = preferences?.split(',');
+            if preferences.any(|one| one.trim().eq_ignore_ascii_case("return=minimal")) {
+                return Ok(true);
+            }
         }
         Ok(self
             .text(&headers::CONTENT_RESPONSE)?

@@ -8,7 +8,7 @@ use crate::{format, headers};
 /// The oldest API version that is understood.
 const VERSION_MIN: &str = "2015-12-16";
 
-/// What a header may say. All ignore case; an empty header is as good as none.
+/// What a header may say. All ignore case, and none may be empty.
 #[derive(Clone, Copy)]
 enum Allowed {
     /// One of these.
@@ -23,40 +23,55 @@ enum Allowed {
     Version,
 }
 
-/// What a header may say, if that is checked here.
-fn allowed(name: &str) -> Option<Allowed> {
-    let own = name.strip_prefix("x-ms-")?;
-    Some(match own {
-        "version" => Allowed::Version,
-        "consistency-level" => Allowed::Consistency,
-        "indexing-directive" => Allowed::OneOf(&["Default", "Include", "Exclude"]),
-        "documentdb-content-serialization-format" => Allowed::OneOf(&format::NAMES),
-        "documentdb-responsecontinuationtokenlimitinkb" => Allowed::Count,
-        "cosmos-batch-atomic"
-        | "cosmos-batch-continue-on-error"
-        | "cosmos-batch-ordered"
-        | "cosmos-is-batch-request"
-        | "cosmos-is-query-plan-request"
-        | "cosmos-populateindexmetrics"
-        | "cosmos-populateindexmetrics-v2"
-        | "documentdb-is-upsert"
-        | "documentdb-isquery"
-        | "documentdb-populatepartitionstatistics"
-        | "documentdb-populatequerymetrics"
-        | "documentdb-populatequotainfo"
-        | "documentdb-query-emit-traces"
-        | "documentdb-query-enable-scan"
-        | "documentdb-query-enable-low-precision-order-by"
-        | "documentdb-query-enablecrosspartition"
-        | "documentdb-query-iscontinuationexpected"
-        | "documentdb-query-parallelizecrosspartitionquery"
-        | "documentdb-script-enable-logging"
-        | "exclude-system-properties" => Allowed::Flag,
-        _ => return None,
-    })
+/// The headers that are checked, all of which begin with `x-ms-`, and what each may say.
+macro_rules! checked {
+    ($($($name:literal)|+ => $allowed:expr;)*) => {
+        /// What a header may say, if that is checked here.
+        fn allowed(name: &str) -> Option<Allowed> {
+            match name.strip_prefix("x-ms-")? {
+                $($($name)|+ => Some($allowed),)*
+                _ => None,
+            }
+        }
+
+        /// The headers that are checked.
+        #[cfg(test)]
+        const CHECKED: &[&str] = &[$($(concat!("x-ms-", $name),)+)*];
+    };
 }
 
-/// Refuses a request with a header that says what is not allowed, or without an API version.
+checked! {
+    "version" => Allowed::Version;
+    "consistency-level" => Allowed::Consistency;
+    "indexing-directive" => Allowed::OneOf(&["Default", "Include", "Exclude"]);
+    "documentdb-content-serialization-format" => Allowed::OneOf(&format::NAMES);
+    "documentdb-responsecontinuationtokenlimitinkb" => Allowed::Count;
+    "cosmos-batch-atomic"
+    | "cosmos-batch-continue-on-error"
+    | "cosmos-batch-ordered"
+    | "cosmos-is-batch-request"
+    | "cosmos-is-query-plan-request"
+    | "cosmos-migrate-offer-to-autopilot"
+    | "cosmos-migrate-offer-to-manual-throughput"
+    | "cosmos-populate-content-response-on-write"
+    | "cosmos-populateindexmetrics"
+    | "cosmos-populateindexmetrics-v2"
+    | "documentdb-is-upsert"
+    | "documentdb-isquery"
+    | "documentdb-populatepartitionstatistics"
+    | "documentdb-populatequerymetrics"
+    | "documentdb-populatequotainfo"
+    | "documentdb-query-emit-traces"
+    | "documentdb-query-enable-scan"
+    | "documentdb-query-enable-low-precision-order-by"
+    | "documentdb-query-enablecrosspartition"
+    | "documentdb-query-iscontinuationexpected"
+    | "documentdb-query-parallelizecrosspartitionquery"
+    | "documentdb-script-enable-logging"
+    | "exclude-system-properties" => Allowed::Flag;
+}
+
+/// Refuses a request with a header that says what is not allowed or says it more than once, or without an API version.
 ///
 /// # Errors
 /// When there is one.
@@ -67,12 +82,10 @@ pub fn check(headers: &HeaderMap) -> Result<()> {
         ));
     }
     for name in headers.keys() {
-        let Some(allowed) = allowed(name.as_str()) else {
-            continue;
-        };
-        match headers::text(headers, name)?.map(str::trim) {
-            None | Some("") => {}
-            Some(value) => check_one(name.as_str(), value, allowed)?,
+        if let Some(allowed) = allowed(name.as_str())
+            && let Some(value) = headers::text(headers, name)?
+        {
+            check_one(name.as_str(), value.trim(), allowed)?;
         }
     }
     Ok(())
@@ -90,7 +103,9 @@ fn check_one(name: &str, value: &str, allowed: Allowed) -> Result<()> {
         Allowed::OneOf(words) => refused(&format!("one of {} is allowed", words.join(", "))),
         Allowed::Flag if is_one_of(&["true", "false"]) => Ok(()),
         Allowed::Flag => refused("true or false is allowed"),
-        Allowed::Count if value.bytes().all(|byte| byte.is_ascii_digit()) => Ok(()),
+        Allowed::Count if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok(())
+        }
         Allowed::Count => refused("a whole number is allowed"),
         Allowed::Consistency if is_one_of(&["Session", "ConsistentPrefix", "Eventual"]) => Ok(()),
         Allowed::Consistency if is_one_of(&["Strong", "BoundedStaleness"]) => {
@@ -144,7 +159,6 @@ mod tests {
             ("x-ms-version", "2018-12-31"),
             ("x-ms-version", "2030-01-01"),
             ("x-ms-consistency-level", "Session"),
-            ("x-ms-consistency-level", ""),
             ("x-ms-indexing-directive", "exclude"),
             ("x-ms-documentdb-content-serialization-format", "JsonText"),
             ("x-ms-documentdb-query-enable-scan", "True"),
@@ -158,6 +172,70 @@ mod tests {
         ] {
             assert!(checked(name, value).is_ok(), "{name}: {value}");
         }
+    }
+
+    /// What a checked header may say: three values.
+    fn good(name: &str) -> &'static [&'static str] {
+        match allowed(name).unwrap() {
+            Allowed::OneOf(words) => words,
+            Allowed::Flag => &["true", "False", "TRUE"],
+            Allowed::Count => &["0", "1", "4096"],
+            Allowed::Consistency => &["Session", "ConsistentPrefix", "eventual"],
+            Allowed::Version => &["2015-12-16", "2018-12-31", "2020-07-15"],
+        }
+    }
+
+    fn with(name: &'static str, values: &[&str]) -> Result<()> {
+        let mut headers = HeaderMap::new();
+        headers.insert(headers::VERSION, HeaderValue::from_static("2020-07-15"));
+        headers.remove(name);
+        for value in values {
+            let value = HeaderValue::from_str(value).unwrap();
+            headers.append(HeaderName::from_static(name), value);
+        }
+        check(&headers)
+    }
+
+    #[test]
+    fn every_checked_header_is_held_to_the_same_rules() {
+        for name in CHECKED.iter().copied() {
+            for value in good(name) {
+                let forms = [
+                    (*value).to_owned(),
+                    value.to_ascii_lowercase(),
+                    value.to_ascii_uppercase(),
+                    format!(" {value}\t"),
+                ];
+                for form in &forms {
+                    assert!(with(name, &[form]).is_ok(), "{name}: '{form}'");
+                    let twice = with(name, &[form, form]).unwrap_err().message;
+                    assert!(twice.contains("more than once"), "{name}: {twice}");
+                    for other in ["", "nonsense"] {
+                        assert!(with(name, &[form, other]).is_err(), "{name}: {form}");
+                        assert!(with(name, &[other, form]).is_err(), "{name}: {form}");
+                    }
+                }
+                for bad in [
+                    format!("{value}{value}"),
+                    format!("{value},{value}"),
+                    format!("\"{value}\""),
+                    format!("{value} x"),
+                    format!("-{value}"),
+                ] {
+                    let refused = with(name, &[&bad]);
+                    // Digits behind digits are a number too.
+                    let number = matches!(allowed(name), Some(Allowed::Count))
+                        && bad.bytes().all(|byte| byte.is_ascii_digit());
+                    assert_eq!(refused.is_ok(), number, "{name}: '{bad}'");
+                }
+            }
+            for bad in ["", " ", "\t", "nonsense", "null", "-1", "1.5"] {
+                let refused = with(name, &[bad]).unwrap_err().message;
+                let named = refused.contains(name) || name == "x-ms-consistency-level";
+                assert!(named, "{name}: '{bad}': {refused}");
+            }
+        }
+        assert!(check(&HeaderMap::new()).is_err());
     }
 
     #[test]
@@ -185,6 +263,5 @@ mod tests {
             let error = checked(name, value).unwrap_err();
             assert!(error.message.contains(hint), "{name}: {}", error.message);
         }
-        assert!(check(&HeaderMap::new()).is_err());
     }
 }

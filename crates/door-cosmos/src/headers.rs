@@ -72,6 +72,8 @@ names! {
     A_IM = "a-im";
     /// Shape of the change feed's entries.
     CHANGE_FEED_WIRE_FORMAT = "x-ms-cosmos-changefeed-wire-format-version";
+    /// What a client prefers: a list.
+    PREFER = "prefer";
     /// Cost of the request.
     REQUEST_CHARGE = "x-ms-request-charge";
     /// Finer reason of a failure.
@@ -137,16 +139,33 @@ names! {
 /// A header's text; none if it is absent.
 ///
 /// # Errors
-/// When it is not printable ASCII.
+/// When it is not printable ASCII, or is given more than once: none of its values is the right one then.
 pub fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>> {
-    match headers.get(name) {
-        None => Ok(None),
-        Some(value) => value.to_str().map(Some).map_err(|_| {
+    let mut lines = lines(headers, name);
+    let first = lines.next().transpose()?;
+    match lines.next() {
+        None => Ok(first),
+        Some(_) => Err(Error::bad_request(format!(
+            "The header {name} is given more than once; it is allowed once."
+        ))),
+    }
+}
+
+/// The lines of a header whose values are a list: HTTP takes them for one line with commas between them.
+///
+/// # Errors
+/// Each that is not printable ASCII.
+pub fn lines<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = Result<&'h str>> {
+    headers.get_all(name).iter().map(move |value| {
+        value.to_str().map_err(|_| {
             Error::bad_request(format!(
                 "The value of the header {name} is not printable ASCII."
             ))
-        }),
-    }
+        })
+    })
 }
 
 /// A header's truth: `true` in any case; absent, empty or `false` is false.

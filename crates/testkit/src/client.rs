@@ -158,6 +158,13 @@ impl Request {
         self
     }
 
+    /// Adds a line of a header that may be there already.
+    #[must_use]
+    pub fn another_header(mut self, name: &str, value: &str) -> Request {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Takes a header away.
     #[must_use]
     pub fn without(mut self, name: &str) -> Request {

@@ -1,13 +1,14 @@
 //! The account document: where clients find the endpoints they then use.
 
 use http::header::HOST;
-use http::{HeaderName, Method, StatusCode};
+use http::{HeaderMap, HeaderName, Method, StatusCode};
 use lapsedb_service::Result;
 use lapsedb_service::charge::METADATA_READ;
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::{Call, Scheme};
+use crate::headers;
 use crate::routes::method_not_allowed;
 
 /// The account's name. It must not be `localhost`: one SDK then reads this document twice before every request.
@@ -44,11 +45,11 @@ pub fn read(call: &Call<'_>) -> Result<Answer> {
 
 /// The address the client itself used, so that it does not wander off to one it cannot reach.
 fn endpoint(call: &Call<'_>) -> Result<String> {
-    let host = match first(call.text(&FORWARDED_HOST)?) {
+    let host = match first(call.headers, &FORWARDED_HOST)? {
         Some(host) => Some(host),
-        None => first(call.text(&HOST)?),
+        None => first(call.headers, &HOST)?,
     };
-    let scheme = match first(call.text(&FORWARDED_PROTO)?) {
+    let scheme = match first(call.headers, &FORWARDED_PROTO)? {
         Some(scheme) if scheme.eq_ignore_ascii_case("https") => Scheme::Https,
         Some(scheme) if scheme.eq_ignore_ascii_case("http") => Scheme::Http,
         Some(_) | None => call.scheme,
@@ -61,12 +62,10 @@ fn endpoint(call: &Call<'_>) -> Result<String> {
 }
 
 /// The first of a list that several proxies have written.
-fn first(list: Option<&str>) -> Option<&str> {
-    list?
-        .split(',')
-        .next()
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
+fn first<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>> {
+    let list = headers::lines(headers, name).next().transpose()?;
+    let first = list.and_then(|list| list.split(',').next());
+    Ok(first.map(str::trim).filter(|text| !text.is_empty()))
 }
 
 fn document(endpoint: &str) -> Value {
@@ -163,9 +162,19 @@ mod tests {
 
     #[test]
     fn of_many_proxies_the_first_counts() {
-        assert_eq!(first(Some("a.example, b")), Some("a.example"));
-        assert_eq!(first(Some(" ")), None);
-        assert_eq!(first(Some("")), None);
-        assert_eq!(first(None), None);
+        for (lines, expected) in [
+            (&["a.example, b"][..], Some("a.example")),
+            (&["a.example", "b"], Some("a.example")),
+            (&[" "], None),
+            (&[""], None),
+            (&[], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(FORWARDED_HOST, line.parse().unwrap());
+            }
+            let found = first(&headers, &FORWARDED_HOST).unwrap();
+            assert_eq!(found, expected, "{lines:?}");
+        }
     }
 }

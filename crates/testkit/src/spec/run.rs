@@ -380,10 +380,13 @@ impl<'a> Runner<'a> {
     }
 
     fn send(&mut self, line: &Line, mut request: Request) -> Result<Reply, Difference> {
-        for (name, value) in &line.send {
+        for (at, (name, value)) in line.send.iter().enumerate() {
             let value = self.filled(value);
+            let said = |(other, _): &(String, String)| other.eq_ignore_ascii_case(name);
+            let again = line.send.iter().take(at).any(said);
             request = match value.as_str() {
                 "none" => request.without(name),
+                value if again => request.another_header(name, value),
                 value => request.header(name, value),
             };
         }
