@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use lapsedb_service::continuation::invalid_token;
 use lapsedb_service::{Error, Result};
 use lapsedb_value::{Value, cosmos_binary, json};
 
@@ -11,7 +12,7 @@ use crate::format::Format;
 use crate::headers;
 
 /// Version and kind of an item continuation.
-const ITEMS_TOKEN: &str = "L1~";
+const ITEMS_TOKEN: &str = "L2~";
 
 /// Begins an envelope.
 #[must_use]
@@ -77,7 +78,7 @@ pub fn items_resume(call: &Call<'_>) -> Result<Option<Vec<u8>>> {
             .and_then(|text| URL_SAFE_NO_PAD.decode(text).ok())
             .filter(|resume| !resume.is_empty())
             .map(Some)
-            .ok_or_else(|| Error::bad_request("Invalid Continuation Token")),
+            .ok_or_else(invalid_token),
     }
 }
 

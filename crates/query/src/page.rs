@@ -1,11 +1,12 @@
-//! Where a page ends, as a text that outlives the server. The text begins with its version; texts of others are refused.
+//! Where a page ends, as a text that outlives the server. The text begins with its version and with a mark of what it is a page of;
+//! other versions and other marks are refused.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::plan::Track;
 
-const VERSION: &str = "Q2~";
+const VERSION: &str = "Q3~";
 
 /// Where the next page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +36,10 @@ pub enum Place {
 }
 
 impl Position {
-    /// The text for clients.
+    /// The text for clients, with the mark of what the page is a page of.
     #[must_use]
-    pub fn text(&self) -> String {
-        let mut bytes = Vec::new();
+    pub fn text(&self, mark: u32) -> String {
+        let mut bytes = mark.to_be_bytes().to_vec();
         match &self.place {
             Place::At { track, place, rows } => {
                 match track {
@@ -62,11 +63,15 @@ impl Position {
         format!("{VERSION}{}", URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Reads a text; none if it is not one of this version.
+    /// Reads a text; none if it is not one of this version and with this mark.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Position> {
+    pub fn parse(text: &str, mark: u32) -> Option<Position> {
         let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(VERSION)?).ok()?;
-        let (kind, mut rest) = bytes.split_first()?;
+        let mut rest = bytes.as_slice();
+        if take_u32(&mut rest)? != mark {
+            return None;
+        }
+        let (kind, mut rest) = rest.split_first()?;
         let track = match kind {
             b'o' => Some(Track::Ordinal),
             b'i' => Some(Track::Items),
@@ -137,7 +142,9 @@ mod tests {
                 emitted: u64::MAX,
                 place,
             };
-            assert_eq!(Position::parse(&position.text()), Some(position));
+            let text = position.text(7);
+            assert_eq!(Position::parse(&text, 8), None);
+            assert_eq!(Position::parse(&text, 7), Some(position));
         }
     }
 
@@ -145,16 +152,18 @@ mod tests {
     fn foreign_texts_are_refused() {
         for text in [
             "",
-            "Q2~",
+            "Q3~",
             "Q1~R5",
             "Q1~I0~0~0~00",
-            "Q2~!",
-            "Q2~aw",
-            "Q2~eg",
-            "Q3~awAA",
+            "Q2~awAAAAAAAAAAAAAAAAAAAAE",
+            "Q3~!",
+            "Q3~AAAAAA",
+            "Q3~AAAAAGs",
+            "Q3~AAAAAHo",
+            "Q4~AAAAAGsA",
             "{}",
         ] {
-            assert_eq!(Position::parse(text), None, "{text}");
+            assert_eq!(Position::parse(text, 0), None, "{text}");
         }
     }
 }

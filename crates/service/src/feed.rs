@@ -10,13 +10,14 @@ use lapsedb_store::{Collection, View};
 use lapsedb_value::Value;
 
 use crate::collections::{computed, search};
+use crate::continuation::{Mark, invalid_token};
 use crate::error::{Error, Result};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::names;
 use crate::reply::Owner;
 
 /// The form of tokens that this version writes.
-const TOKEN_VERSION: &str = "1";
+const TOKEN_VERSION: &str = "2";
 /// Longest token that is looked at, in bytes.
 const TOKEN_BYTES_MAX: usize = 256;
 
@@ -63,15 +64,17 @@ impl Query {
         )?)
     }
 
-    /// The same over a collection's items, whose definition may say what names and vectors mean.
+    /// The same over a collection's items, whose definition may say what names and vectors mean; and what of the text decides
+    /// the order of the rows.
     ///
     /// # Errors
     /// When the text is wrong.
-    pub(crate) fn bind_for(&self, collection: &Collection) -> Result<Bound> {
+    pub(crate) fn bind_for(&self, collection: &Collection) -> Result<(Bound, Vec<u16>)> {
         let mut schema = Schema::new(computed::of(&collection.document));
         search::add_embeddings(&collection.document, &mut schema);
         let parsed = lapsedb_sql::parse(&self.text)?;
-        Ok(lapsedb_sql::bind_with(&parsed, &self.params, &schema)?)
+        let bound = lapsedb_sql::bind_with(&parsed, &self.params, &schema)?;
+        Ok((bound, parsed.sequence(&self.text)))
     }
 
     /// Reads a posted query: `{"query": "…", "parameters": [{"name": "@p", "value": …}]}`.
@@ -116,13 +119,14 @@ struct Position {
 }
 
 impl Position {
-    fn write(self) -> String {
+    fn write(self, mark: Mark) -> String {
         let Progress { skipped, emitted } = self.progress;
-        let text = format!("{TOKEN_VERSION},{},{skipped},{emitted}", self.after);
+        let mark = mark.number();
+        let text = format!("{TOKEN_VERSION},{mark},{},{skipped},{emitted}", self.after);
         URL_SAFE_NO_PAD.encode(text)
     }
 
-    fn read(token: &str) -> Option<Position> {
+    fn read(token: &str, mark: Mark) -> Option<Position> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
         }
@@ -132,6 +136,9 @@ impl Position {
             return None;
         }
         let mut number = || parts.next()?.parse::<u64>().ok();
+        if number()? != u64::from(mark.number()) {
+            return None;
+        }
         let position = Position {
             after: number()?,
             progress: Progress {
@@ -143,19 +150,18 @@ impl Position {
     }
 }
 
-/// The page that is asked for, of resources with their numbers in the order of these.
+/// The page that is asked for, of resources with their numbers in the order of these, and what these are called in addresses.
 pub(crate) fn page(
     view: &View,
-    owner: Owner,
+    (owner, kind): (Owner, &str),
     entries: Vec<(u64, Value)>,
     ask: &Ask<'_>,
 ) -> Result<Page> {
     let size = ask.size.unwrap_or(PAGE_ITEMS_DEFAULT).min(PAGE_ITEMS_MAX);
+    let mark = Mark::of_resources(&owner, kind);
     let position = match ask.continuation {
         None | Some("") => Position::default(),
-        Some(token) => {
-            Position::read(token).ok_or_else(|| Error::bad_request("Invalid Continuation Token"))?
-        }
+        Some(token) => Position::read(token, mark).ok_or_else(invalid_token)?,
     };
     let (values, end) = match &ask.query {
         None => plain(entries, position, size),
@@ -167,7 +173,7 @@ pub(crate) fn page(
     };
     Ok(Page {
         values,
-        continuation: end.map(Position::write),
+        continuation: end.map(|end| end.write(mark)),
         lsn: view.lsn(),
         owner,
     })
@@ -206,6 +212,9 @@ fn rows(
     size: usize,
 ) -> Result<(Vec<Value>, Option<Position>)> {
     let paged = bound.is_streaming() && bound.reads_documents();
+    if !paged && position != Position::default() {
+        return Err(invalid_token());
+    }
     let mut executor = Executor::resume(bound, env, position.progress);
     let mut rows = Vec::new();
     let mut last = position.after;
@@ -252,6 +261,10 @@ mod tests {
         lapsedb_sql::bind(&lapsedb_sql::parse(text).unwrap(), &Params::new()).unwrap()
     }
 
+    fn mark(kind: &str) -> Mark {
+        Mark::of_resources(&Owner::account(), kind)
+    }
+
     fn ids(values: &[Value]) -> Vec<&str> {
         values
             .iter()
@@ -265,9 +278,10 @@ mod tests {
             for (skipped, emitted) in [(0, 0), (3, 9), (u64::MAX, u64::MAX)] {
                 let progress = Progress { skipped, emitted };
                 let position = Position { after, progress };
-                let token = position.write();
+                let token = position.write(mark("users"));
                 assert!(token.bytes().all(|byte| byte.is_ascii_graphic()));
-                assert_eq!(Position::read(&token), Some(position));
+                assert_eq!(Position::read(&token, mark("users")), Some(position));
+                assert_eq!(Position::read(&token, mark("colls")), None);
             }
         }
     }
@@ -276,19 +290,22 @@ mod tests {
     fn what_is_no_token_is_refused() {
         let encode = |text: &str| URL_SAFE_NO_PAD.encode(text);
         let long = "A".repeat(TOKEN_BYTES_MAX + 1);
+        let own = mark("users").number();
         for token in [
             "x",
             "!!!",
             "AAAA",
             &long,
-            &encode("2,1,0,0"),
-            &encode("1,1,0"),
-            &encode("1,1,0,0,0"),
-            &encode("1,-1,0,0"),
-            &encode("1,18446744073709551616,0,0"),
-            &encode("1,a,0,0"),
+            &encode("1,1,0,0"),
+            &encode(&format!("3,{own},1,0,0")),
+            &encode(&format!("2,{own},1,0")),
+            &encode(&format!("2,{own},1,0,0,0")),
+            &encode(&format!("2,{own},-1,0,0")),
+            &encode(&format!("2,{own},18446744073709551616,0,0")),
+            &encode(&format!("2,{own},a,0,0")),
+            &encode("2,1,1,0,0"),
         ] {
-            assert_eq!(Position::read(token), None, "{token}");
+            assert_eq!(Position::read(token, mark("users")), None, "{token}");
         }
     }
 
@@ -337,7 +354,10 @@ mod tests {
                         rows(&bound, Env::new(0), resources(1..=8), position, size).unwrap();
                     all.extend(page);
                     match end {
-                        Some(end) => position = Position::read(&end.write()).unwrap(),
+                        Some(end) => {
+                            let token = end.write(mark("users"));
+                            position = Position::read(&token, mark("users")).unwrap();
+                        }
                         None => break,
                     }
                 }

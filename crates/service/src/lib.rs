@@ -8,6 +8,7 @@ mod changes;
 pub mod charge;
 pub mod client_encryption_keys;
 pub mod collections;
+pub mod continuation;
 mod counting;
 mod counts;
 pub mod ctx;

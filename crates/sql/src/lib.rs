@@ -30,6 +30,7 @@ mod parser;
 mod partition;
 pub mod plan;
 mod schema;
+mod sequence;
 mod span;
 
 pub use access::IndexOf;

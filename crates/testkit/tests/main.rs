@@ -5,6 +5,7 @@
 
 mod a_conflict_at_the_commit_may_be_tried_again;
 mod a_pathological_query_starves_nobody;
+mod a_token_continues_what_it_was_given_for;
 mod bad_input_is_refused;
 mod change_feed_begins_at_any_time;
 mod every_version_is_told_through_the_door;

@@ -75,9 +75,12 @@ pub(super) async fn answer(
     answer
 }
 
-/// Where the reader stands: `*` is now, a cursor is the quoted number of a commit.
+/// Where the reader stands: `*` is now, a cursor is the quoted number of a commit. It is a place in the log of the whole
+/// container, in whatever part and mode it was answered.
 pub(super) fn start(call: &Call<'_>) -> Result<Start> {
-    let Some(text) = call.text(&IF_NONE_MATCH)?.map(str::trim) else {
+    let cursor = call.text(&IF_NONE_MATCH)?.map(str::trim);
+    refuse_continuation(call, cursor.unwrap_or_default())?;
+    let Some(text) = cursor else {
         return Ok(Start::Beginning);
     };
     let digits = text
@@ -93,6 +96,18 @@ pub(super) fn start(call: &Call<'_>) -> Result<Start> {
             .map(Start::After)
             .map_err(|_| no_cursor(text)),
         _ => Err(no_cursor(text)),
+    }
+}
+
+/// A change feed goes on where `If-None-Match` says. A token of a feed or a query would be ignored, and the reader would begin
+/// again without noticing; some clients send the cursor in both headers.
+fn refuse_continuation(call: &Call<'_>, cursor: &str) -> Result<()> {
+    match call.text(&headers::CONTINUATION)?.map(str::trim) {
+        None | Some("") => Ok(()),
+        Some(token) if token == cursor => Ok(()),
+        Some(token) => Err(Error::bad_request(format!(
+            "The header x-ms-continuation has the value '{token}'; a change feed is continued by its etag in the header If-None-Match."
+        ))),
     }
 }
 

@@ -19,5 +19,6 @@ pub async fn list(ctx: &Ctx, db: &str, ask: &Ask<'_>) -> Result<Page> {
         .iter()
         .map(|key| (u64::from(key.number), key_value(&database, key)))
         .collect();
-    feed::page(&view, Owner::database(&database), entries, ask)
+    let owner = Owner::database(&database);
+    feed::page(&view, (owner, "clientencryptionkeys"), entries, ask)
 }

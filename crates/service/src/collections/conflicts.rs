@@ -13,7 +13,7 @@ pub async fn conflicts(ctx: &Ctx, db: &str, coll: &str, ask: &Ask<'_>) -> Result
     let scope = ctx.scope(db, coll).await?;
     ctx.who.may_read_collection(&scope.collection)?;
     let owner = Owner::collection(&scope.database, &scope.collection);
-    feed::page(&scope.view, owner, Vec::new(), ask)
+    feed::page(&scope.view, (owner, "conflicts"), Vec::new(), ask)
 }
 
 /// One conflict of a collection: never there.

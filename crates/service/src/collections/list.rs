@@ -24,5 +24,6 @@ pub async fn list(ctx: &Ctx, db: &str, ask: &Ask<'_>) -> Result<Page> {
             )
         })
         .collect();
-    feed::page(&view, Owner::database(&database), entries, ask)
+    let owner = Owner::database(&database);
+    feed::page(&view, (owner, "colls"), entries, ask)
 }

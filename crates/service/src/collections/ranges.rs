@@ -60,7 +60,7 @@ pub async fn ranges(
     let owner = Owner::collection(&scope.database, collection);
     let entries = vec![(RANGE_ORDINAL, Value::Object(range))];
     Ok(Ranges {
-        page: feed::page(&scope.view, owner, entries, ask)?,
+        page: feed::page(&scope.view, (owner, "pkranges"), entries, ask)?,
         etag: resource::etag(version).to_string(),
         known: conditions.known(version),
     })

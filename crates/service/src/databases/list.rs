@@ -23,5 +23,5 @@ pub async fn list(ctx: &Ctx, ask: &Ask<'_>) -> Result<Page> {
             )
         })
         .collect();
-    feed::page(&view, Owner::account(), entries, ask)
+    feed::page(&view, (Owner::account(), "dbs"), entries, ask)
 }

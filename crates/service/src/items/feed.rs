@@ -9,9 +9,10 @@ use lapsedb_store::partition_key::{EpkRange, PartitionKey};
 use lapsedb_store::{Collection, ItemKey, ItemPage, ItemRange, ScanLimits};
 
 use crate::charge;
+use crate::continuation::{Mark, invalid_token};
 use crate::ctx::{Ctx, Scope};
 use crate::error::{Error, Kind, Result};
-use crate::items::query::{access, invalid_token};
+use crate::items::query::access;
 use crate::limits::{PAGE_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 
 /// Which items a feed or a query is about, as the request says it.
@@ -118,7 +119,11 @@ pub async fn feed(
             .clamp(1, PAGE_ITEMS_MAX),
         bytes_max: PAGE_BYTES_MAX,
     };
-    let resume = paging.resume.as_deref();
+    let mark = Mark::of_items(&scope.collection, &range);
+    let resume = match &paging.resume {
+        None => None,
+        Some(token) => Some(mark.read(token).ok_or_else(invalid_token)?),
+    };
     let page = match range {
         ItemRange::Everything => {
             let view = &scope.view;
@@ -135,7 +140,7 @@ pub async fn feed(
     Ok(FeedPage {
         scope,
         items: page.items,
-        resume: page.resume,
+        resume: page.resume.map(|place| mark.write(&place)),
         charge,
     })
 }

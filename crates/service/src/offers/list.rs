@@ -18,5 +18,5 @@ pub async fn list(ctx: &Ctx, ask: &Ask<'_>) -> Result<Page> {
         .iter()
         .map(|offer| (u64::from(offer.number), offer_value(offer)))
         .collect();
-    feed::page(&view, Owner::account(), entries, ask)
+    feed::page(&view, (Owner::account(), "offers"), entries, ask)
 }

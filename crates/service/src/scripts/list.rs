@@ -29,5 +29,5 @@ pub async fn list(
         })
         .collect();
     let owner = Owner::collection(&scope.database, &scope.collection);
-    feed::page(&scope.view, owner, entries, ask)
+    feed::page(&scope.view, (owner, kind.name()), entries, ask)
 }

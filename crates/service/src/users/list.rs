@@ -19,5 +19,6 @@ pub async fn list(ctx: &Ctx, db: &str, ask: &Ask<'_>) -> Result<Page> {
         .iter()
         .map(|user| (u64::from(user.number), user_value(&database, user)))
         .collect();
-    feed::page(&view, Owner::database(&database), entries, ask)
+    let owner = Owner::database(&database);
+    feed::page(&view, (owner, "users"), entries, ask)
 }

@@ -25,8 +25,9 @@ use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value};
 
 use crate::charge::{self, QueryWork};
+use crate::continuation::{Mark, invalid_token};
 use crate::ctx::{Ctx, Scope};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::feed::Query;
 use crate::items::feed::Selection;
 pub use crate::items::index_metrics::{IndexMetrics, Indexes};
@@ -171,12 +172,14 @@ pub async fn query_within(
     throughputs.admit(&scope.view, &scope.collection)?;
     let in_partition = request.selection.partition.is_some();
     let started = Clock::monotonic();
-    let bound = query.bind_for(&scope.collection)?;
+    let (bound, sequence) = query.bind_for(&scope.collection)?;
     let compile = started.elapsed();
     order_rule::check(&bound, &scope.collection)?;
     let judge = started.elapsed().saturating_sub(compile);
     let range = request.selection.range(&scope.collection)?;
-    let position = request.continuation.map(parse).transpose()?;
+    let mark = Mark::of_items(&scope.collection, &range).in_sequence(&sequence);
+    let position = request.continuation.map(|token| parse(token, mark));
+    let position = position.transpose()?;
     let now_ms = i64::try_from(scope.view.now().0).unwrap_or(i64::MAX);
     let lens = scope.view.lens(&scope.collection);
     let expiry = |item: &Value| crate::ttl::expiry_of(&scope.collection, &lens, item);
@@ -206,7 +209,7 @@ pub async fn query_within(
     Ok(QueryPage {
         rows,
         held,
-        continuation: next.map(|position| position.text()),
+        continuation: next.map(|position| position.text(mark.number())),
         work,
         charge,
         times: QueryTimes {
@@ -224,12 +227,8 @@ pub async fn query_within(
     })
 }
 
-fn parse(token: &str) -> Result<Position> {
-    Position::parse(token).ok_or_else(invalid_token)
-}
-
-pub(super) fn invalid_token() -> Error {
-    Error::bad_request("Invalid Continuation Token")
+fn parse(token: &str, mark: Mark) -> Result<Position> {
+    Position::parse(token, mark.number()).ok_or_else(invalid_token)
 }
 
 /// One page under way.

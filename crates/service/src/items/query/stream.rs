@@ -6,8 +6,9 @@ use lapsedb_query::plan::{OrderBy, Track};
 use lapsedb_sql::{Executor, Flow, Progress, Row};
 use lapsedb_value::Value;
 
+use super::Run;
 use super::page::Page;
-use super::{Run, invalid_token};
+use crate::continuation::invalid_token;
 use crate::error::Result;
 use crate::turns::pass_on;
 

@@ -25,5 +25,5 @@ pub async fn list(
         let value = holder.value(ctx, &permission, life);
         entries.push((u64::from(permission.number), value));
     }
-    feed::page(&view, holder.owner(), entries, ask)
+    feed::page(&view, (holder.owner(), "permissions"), entries, ask)
 }
