@@ -40,7 +40,8 @@ pub(crate) fn version(door: &Door) -> Value {
 /// When it says so in a wrong way.
 pub(crate) fn wait(door: &Door, body: &Object) -> Result<Option<Duration>, Fault> {
     let alone = |text: &str| Err(Fault::new(codes::AWAIT_INCOMPLETE, text));
-    let (version, wait) = match (body.get(VERSION), body.get("maxAwaitTimeMS")) {
+    let member = |name: &str| body.get(name).filter(|value| !value.is_null());
+    let (version, wait) = match (member(VERSION), member("maxAwaitTimeMS")) {
         (None, None) => return Ok(None),
         (Some(_), None) => {
             return alone("A request with a 'topologyVersion' must include 'maxAwaitTimeMS'");
@@ -78,6 +79,14 @@ pub(crate) fn wait(door: &Door, body: &Object) -> Result<Option<Duration>, Fault
             ),
         ));
     };
+    // The wait ends at a time that can be said.
+    let now = door.service.clock().now().0;
+    if now.saturating_add(milliseconds) > i64::MAX.unsigned_abs() {
+        return Err(Fault::new(
+            codes::DURATION_OVERFLOW,
+            format!("Overflow while adding {milliseconds}ms to {now}ms"),
+        ));
+    }
     let wait = Duration::from_millis(milliseconds.min(WAIT_MS_MAX));
     // Who knows another process, or less of this one, has something to learn.
     Ok(Some(match process == door.election {

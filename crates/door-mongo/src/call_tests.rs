@@ -376,3 +376,35 @@ async fn greetings_are_streamed_until_the_client_says_something() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_greeting_waits_for_no_time_that_is_none() {
+    let bench = Bench::open_to_all().await;
+    let mut master = bench.master();
+    let greeted = bench.succeed(&mut master, "admin", r#"{"hello":1}"#).await;
+    let version = greeted.get("topologyVersion").unwrap();
+    for (wait, expected) in [
+        (Value::Double(f64::NAN), 0),
+        (Value::Double(-0.5), 0),
+        (Value::Double(1e300), 159),
+        (Value::Double(f64::INFINITY), 159),
+        (Value::Int64(i64::MAX), 159),
+        (Value::Double(-1e300), 51_024),
+        (Value::Double(f64::NEG_INFINITY), 51_024),
+        (Value::Int64(i64::MIN), 51_024),
+        (Value::Int32(-1), 51_024),
+        (Value::from("x"), 14),
+        (Value::Bool(true), 14),
+        (Value::Null, 31_368),
+    ] {
+        for name in ["hello", "isMaster"] {
+            let mut body = Object::new();
+            body.push(name, 1);
+            body.push("topologyVersion", version.clone());
+            body.push("maxAwaitTimeMS", wait.clone());
+            body.push("$db", "admin");
+            let reply = bench.ask_raw(&mut master, body).await;
+            assert_eq!(code(&reply), expected, "{name} {wait:?}: {reply:?}");
+        }
+    }
+}

@@ -28,6 +28,7 @@ pub(crate) const BAD_VALUE: i32 = 2;
 pub(crate) const NO_SUCH_KEY: i32 = 4;
 pub(crate) const FAILED_TO_PARSE: i32 = 9;
 pub(crate) const NEGATIVE: i32 = 51_024;
+pub(crate) const DURATION_OVERFLOW: i32 = 159;
 pub(crate) const AWAIT_INCOMPLETE: i32 = 31_368;
 pub(crate) const COUNTER_NEGATIVE: i32 = 31_372;
 pub(crate) const COUNTER_TOO_NEW: i32 = 31_382;
@@ -111,6 +112,7 @@ const NAMES: &[(i32, &str)] = &[
     (136, "CappedPositionLost"),
     (146, "ExceededMemoryLimit"),
     (150, "StaleEpoch"),
+    (159, "DurationOverflow"),
     (158, "InvalidPipelineOperator"),
     (165, "ViewDepthLimitExceeded"),
     (166, "CommandNotSupportedOnView"),
