@@ -41,6 +41,58 @@ impl Attempts {
     }
 }
 
+/// What was decided on a view.
+pub(crate) struct Decided<T> {
+    view: View,
+    change: Option<MetaChange>,
+    answer: T,
+}
+
+impl<T> Decided<T> {
+    /// To commit a change, and then to answer something.
+    pub(crate) const fn change(view: View, change: MetaChange, answer: T) -> Decided<T> {
+        Decided {
+            view,
+            change: Some(change),
+            answer,
+        }
+    }
+
+    /// To change nothing.
+    pub(crate) const fn nothing(view: View, answer: T) -> Decided<T> {
+        Decided {
+            view,
+            change: None,
+            answer,
+        }
+    }
+}
+
+/// Decides on fresh views, until what was decided is committed.
+///
+/// # Errors
+/// When it cannot be decided, others were always faster, or the engine fails.
+pub(crate) async fn change_catalog<T, E, D>(
+    ctx: &Ctx,
+    decide: impl Fn(View) -> D,
+) -> std::result::Result<T, E>
+where
+    E: From<Error>,
+    D: Future<Output = std::result::Result<Decided<T>, E>>,
+{
+    let mut attempts = Attempts::default();
+    loop {
+        let decided = decide(ctx.view().await?).await?;
+        let Some(change) = decided.change else {
+            return Ok(decided.answer);
+        };
+        let done = attempts.commit(ctx, &decided.view, change).await?;
+        if done.is_some() {
+            return Ok(decided.answer);
+        }
+    }
+}
+
 /// Numbers for new resources: never used twice, because what was taken is written with the change that takes it.
 pub(crate) struct Numbers(u32);
 

@@ -251,6 +251,11 @@ impl MetaChange {
                 Template::from(next.to_be_bytes().to_vec()),
             );
         }
+        if self.touches_logins() {
+            let mut logins = Template::with_capacity(8);
+            logins.fill(Fill::Stamp);
+            batch.put(Space::Meta, Template::from(keys::LOGINS), logins);
+        }
         for prefix in self.delete_prefixes {
             delete_all(view, Space::Meta, &prefix, batch).await?;
         }
@@ -275,6 +280,14 @@ impl MetaChange {
             batch.put(Space::Meta, Template::from(key), meta_value(&body));
         }
         Ok(told)
+    }
+
+    /// Whether a login or a role is written or removed.
+    fn touches_logins(&self) -> bool {
+        let kinds = [MetaKind::Login, MetaKind::Role].map(keys::meta_all);
+        let written = self.puts.iter().map(|(key, _)| key);
+        let mut all = written.chain(&self.deletes).chain(&self.delete_prefixes);
+        all.any(|key| kinds.iter().any(|kind| key.starts_with(kind)))
     }
 
     /// The keys of the records that are written or removed and that images of the catalog hold. What is removed by a prefix is

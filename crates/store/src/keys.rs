@@ -38,6 +38,8 @@ pub const CLOCK: &[u8] = b"clock";
 pub const EPOCH: &[u8] = b"epoch";
 /// What kind of store this is: format and clock.
 pub const IDENTITY: &[u8] = b"identity";
+/// The commit of the last change of a login or a role.
+pub const LOGINS: &[u8] = b"logins";
 /// The next free number for databases, collections and offers.
 pub const NEXT: &[u8] = b"next";
 

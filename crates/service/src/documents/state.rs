@@ -8,6 +8,7 @@ use lapsedb_record::Millis;
 use crate::cursors::Cursors;
 use crate::documents::dateless::Dateless;
 use crate::documents::ttl_monitor::TtlMonitor;
+use crate::logins::roles::ResolvedRoles;
 use crate::operations::Operations;
 use crate::sessions::{Sessions, Snapshots};
 
@@ -21,6 +22,8 @@ pub struct State {
     pub(crate) dateless: Dateless,
     /// States of the store that clients read more than once.
     pub(crate) snapshots: Snapshots,
+    /// What roles grant.
+    pub(crate) resolved_roles: ResolvedRoles,
     newest: AtomicU64,
     /// Commands under way, and counts of those that were.
     pub operations: Operations,
@@ -39,6 +42,7 @@ impl Default for State {
             dateless: Dateless::default(),
             ttl_monitor: TtlMonitor::default(),
             snapshots: Snapshots::default(),
+            resolved_roles: ResolvedRoles::default(),
             newest: AtomicU64::default(),
             operations: Operations::default(),
             random: Env::new(0, seed),
@@ -86,6 +90,12 @@ impl State {
     #[must_use]
     pub fn is_stream(&self, cursor: i64) -> bool {
         self.cursors.is_stream(cursor)
+    }
+
+    /// How often it was resolved what roles grant since the start: for tests that count work.
+    #[must_use]
+    pub fn roles_resolved(&self) -> u64 {
+        self.resolved_roles.count()
     }
 
     /// How many cursors are open.

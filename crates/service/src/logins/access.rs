@@ -6,21 +6,18 @@ use crate::access::Who;
 use crate::ctx::Ctx;
 use crate::documents::fault::Result;
 use crate::logins::privilege::Privileges;
-use crate::logins::role::only_read;
-use crate::logins::roles::{Granted, resolve};
+use crate::logins::roles::{Granted, Shared};
 use crate::logins::{RoleName, User, load};
 
-/// The rights of a login; asked again whenever the catalog has changed.
+/// The rights of a login; asked again whenever a login or a role has changed.
 #[derive(Clone, Debug)]
 pub struct Access {
     database: String,
     name: String,
     id: [u8; 16],
-    /// The catalog's state in which the rights were read; none if never.
-    epoch: Option<u64>,
-    roles: Arc<[RoleName]>,
-    privileges: Arc<Privileges>,
-    only_read: bool,
+    /// The state of logins and roles in which the rights were read; none if never.
+    version: Option<u64>,
+    granted: Shared,
 }
 
 impl Access {
@@ -28,15 +25,12 @@ impl Access {
     /// first [`Access::renew`] reads it.
     #[must_use]
     pub fn of(user: &User, granted: Granted) -> Access {
-        let Granted { roles, privileges } = granted;
         Access {
             database: user.database.clone(),
             name: user.name.clone(),
             id: user.id,
-            epoch: None,
-            roles: roles.into(),
-            only_read: only_read(&privileges),
-            privileges: Arc::new(privileges),
+            version: None,
+            granted: granted.into(),
         }
     }
 
@@ -46,18 +40,16 @@ impl Access {
     /// When the engine fails.
     pub async fn renew(&mut self, ctx: &Ctx) -> Result<bool> {
         let view = ctx.view().await?;
-        let epoch = view.catalog().epoch;
-        if self.epoch == Some(epoch) {
+        let version = view.catalog().logins;
+        if self.version == Some(version) {
             return Ok(true);
         }
         match load(&view, &self.database, &self.name).await? {
             // One of the same name that was made later is somebody else.
             Some(user) if user.id == self.id => {
-                let granted = resolve(&view, &user.roles).await?;
-                *self = Access {
-                    epoch: Some(epoch),
-                    ..Access::of(&user, granted)
-                };
+                let resolved = &ctx.service().documents_state().resolved_roles;
+                self.granted = resolved.get(&view, &user.roles).await?;
+                self.version = Some(version);
                 Ok(true)
             }
             Some(_) | None => Ok(false),
@@ -73,25 +65,25 @@ impl Access {
     /// The roles, inherited ones too.
     #[must_use]
     pub fn roles(&self) -> &[RoleName] {
-        &self.roles
+        &self.granted.roles
     }
 
     /// What they allow.
     #[must_use]
     pub fn privileges(&self) -> &Privileges {
-        &self.privileges
+        &self.granted.privileges
     }
 
     /// What they allow, to be kept by a request.
     #[must_use]
     pub fn shared_privileges(&self) -> Arc<Privileges> {
-        Arc::clone(&self.privileges)
+        Arc::clone(&self.granted.privileges)
     }
 
     /// Who asks, for verbs that know only who may write: somebody whose roles all read may not.
     #[must_use]
     pub const fn who(&self) -> Who {
-        if self.only_read {
+        if self.granted.only_read {
             Who::ReadOnly
         } else {
             Who::Master

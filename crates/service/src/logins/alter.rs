@@ -3,7 +3,7 @@
 use lapsedb_store::MetaChange;
 use lapsedb_value::Object;
 
-use crate::attempts::Attempts;
+use crate::attempts::{Decided, change_catalog};
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::logins::{RoleName, User, add_roles, known, load};
@@ -89,13 +89,12 @@ async fn rewrite(
     ctx: &Ctx,
     (database, name): (&str, &str),
     roles: &[RoleName],
-    missing: impl Fn() -> String,
-    edit: impl Fn(&mut User) -> Result<()>,
+    missing: impl Fn() -> String + Sync,
+    edit: impl Fn(&mut User) -> Result<()> + Sync,
 ) -> Result<()> {
     ctx.who.may_administer()?;
-    let mut attempts = Attempts::default();
-    loop {
-        let view = ctx.view().await?;
+    let (missing, edit) = (&missing, &edit);
+    change_catalog(ctx, |view| async move {
         let Some(mut user) = load(&view, database, name).await? else {
             return Err(Fault::new(code::USER_NOT_FOUND, missing()));
         };
@@ -104,8 +103,7 @@ async fn rewrite(
         user.check()?;
         let mut change = MetaChange::default();
         change.put(user.key(), user.body());
-        if attempts.commit(ctx, &view, change).await?.is_some() {
-            return Ok(());
-        }
-    }
+        Ok(Decided::change(view, change, ()))
+    })
+    .await
 }

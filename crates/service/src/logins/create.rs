@@ -2,7 +2,7 @@
 
 use lapsedb_store::MetaChange;
 
-use crate::attempts::Attempts;
+use crate::attempts::{Decided, change_catalog};
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::logins::{LOGINS_MAX, User, known, load, prefix};
@@ -14,9 +14,7 @@ use crate::logins::{LOGINS_MAX, User, known, load, prefix};
 pub async fn create(ctx: &Ctx, user: &User) -> Result<()> {
     ctx.who.may_administer()?;
     user.check()?;
-    let mut attempts = Attempts::default();
-    loop {
-        let view = ctx.view().await?;
+    change_catalog(ctx, |view| async move {
         known(&view, &user.roles).await?;
         if load(&view, &user.database, &user.name).await?.is_some() {
             return Err(taken(&user.name, &user.database));
@@ -29,10 +27,9 @@ pub async fn create(ctx: &Ctx, user: &User) -> Result<()> {
         }
         let mut change = MetaChange::default();
         change.put(user.key(), user.body());
-        if attempts.commit(ctx, &view, change).await?.is_some() {
-            return Ok(());
-        }
-    }
+        Ok(Decided::change(view, change, ()))
+    })
+    .await
 }
 
 /// What is answered for a name that is taken.

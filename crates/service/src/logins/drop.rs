@@ -2,7 +2,7 @@
 
 use lapsedb_store::MetaChange;
 
-use crate::attempts::Attempts;
+use crate::attempts::{Decided, change_catalog};
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::logins::{key, load, prefix};
@@ -13,9 +13,7 @@ use crate::logins::{key, load, prefix};
 /// When it is not there.
 pub async fn drop(ctx: &Ctx, database: &str, name: &str) -> Result<()> {
     ctx.who.may_administer()?;
-    let mut attempts = Attempts::default();
-    loop {
-        let view = ctx.view().await?;
+    change_catalog(ctx, |view| async move {
         if load(&view, database, name).await?.is_none() {
             return Err(Fault::new(
                 code::USER_NOT_FOUND,
@@ -24,10 +22,9 @@ pub async fn drop(ctx: &Ctx, database: &str, name: &str) -> Result<()> {
         }
         let mut change = MetaChange::default();
         change.delete(key(database, name));
-        if attempts.commit(ctx, &view, change).await?.is_some() {
-            return Ok(());
-        }
-    }
+        Ok(Decided::change(view, change, ()))
+    })
+    .await
 }
 
 /// Removes all logins of a database; says how many.
@@ -36,17 +33,14 @@ pub async fn drop(ctx: &Ctx, database: &str, name: &str) -> Result<()> {
 /// When the engine fails.
 pub async fn drop_all(ctx: &Ctx, database: &str) -> Result<usize> {
     ctx.who.may_administer()?;
-    let mut attempts = Attempts::default();
-    loop {
-        let view = ctx.view().await?;
+    change_catalog(ctx, |view| async move {
         let all = view.meta_all(prefix(Some(database))).await?.len();
-        if all == 0 {
-            return Ok(0);
-        }
         let mut change = MetaChange::default();
         change.delete_prefix(prefix(Some(database)));
-        if attempts.commit(ctx, &view, change).await?.is_some() {
-            return Ok(all);
-        }
-    }
+        Ok(match all {
+            0 => Decided::nothing(view, 0),
+            _ => Decided::change(view, change, all),
+        })
+    })
+    .await
 }

@@ -148,6 +148,8 @@ pub struct Catalog {
     pub(crate) changes: u64,
     /// The next free number.
     pub next: u32,
+    /// The commit of the last change of a login or a role; 0, if there was none since changes of them are noted.
+    pub logins: u64,
     databases: ByName<Arc<Database>>,
     databases_by_number: Ordered<u32, Arc<Database>>,
     /// By names in lower case.
@@ -486,7 +488,7 @@ impl Catalog {
     #[cfg(test)]
     pub(super) fn described(&self) -> Vec<String> {
         let mut all = vec![
-            format!("{:?}", (self.epoch, self.changes, self.next)),
+            format!("{:?}", (self.epoch, self.changes, self.next, self.logins)),
             in_order(&self.databases_by_number),
             in_order(&self.databases_folded),
             by_name(&self.databases),

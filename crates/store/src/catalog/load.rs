@@ -63,6 +63,9 @@ impl Catalog {
         let next = snapshot.get(Space::Meta, keys::NEXT).await?;
         let next = next.as_ref().and_then(|next| next.as_ref().first_chunk());
         self.next = next.map_or(FIRST_NUMBER, |next| u32::from_be_bytes(*next));
+        let logins = snapshot.get(Space::Meta, keys::LOGINS).await?;
+        let logins = logins.as_ref().and_then(|it| it.as_ref().first_chunk());
+        self.logins = logins.map_or(0, |logins| u64::from_be_bytes(*logins));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use lapsedb_store::{MetaChange, View};
 
-use crate::attempts::Attempts;
+use crate::attempts::{Decided, change_catalog};
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::logins::privilege::Privileges;
@@ -39,9 +39,7 @@ pub async fn alter(ctx: &Ctx, name: &RoleName, edit: &Edit) -> Result<()> {
     if !replaces {
         not_builtin(name)?;
     }
-    let mut attempts = Attempts::default();
-    loop {
-        let view = ctx.view().await?;
+    change_catalog(ctx, |view| async move {
         let Some(mut role) = load(&view, name).await? else {
             let text = match replaces && name.builtin().is_none() {
                 true => format!("Could not find role: {name}"),
@@ -52,10 +50,9 @@ pub async fn alter(ctx: &Ctx, name: &RoleName, edit: &Edit) -> Result<()> {
         apply(&view, &mut role, edit).await?;
         let mut change = MetaChange::default();
         change.put(role.key(), role.body());
-        if attempts.commit(ctx, &view, change).await?.is_some() {
-            return Ok(());
-        }
-    }
+        Ok(Decided::change(view, change, ()))
+    })
+    .await
 }
 
 async fn apply(view: &View, role: &mut Role, edit: &Edit) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use lapsedb_store::{MetaChange, View};
 
-use crate::attempts::Attempts;
+use crate::attempts::{Decided, change_catalog};
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
 use crate::logins::roles::{load, load_all, not_builtin};
@@ -15,9 +15,7 @@ use crate::logins::{self, RoleName, User};
 pub async fn drop(ctx: &Ctx, name: &RoleName) -> Result<()> {
     ctx.who.may_administer()?;
     not_builtin(name)?;
-    let mut attempts = Attempts::default();
-    loop {
-        let view = ctx.view().await?;
+    change_catalog(ctx, |view| async move {
         if load(&view, name).await?.is_none() {
             return Err(Fault::new(
                 code::ROLE_NOT_FOUND,
@@ -25,10 +23,9 @@ pub async fn drop(ctx: &Ctx, name: &RoleName) -> Result<()> {
             ));
         }
         let change = without(&view, std::slice::from_ref(name)).await?;
-        if attempts.commit(ctx, &view, change).await?.is_some() {
-            return Ok(());
-        }
-    }
+        Ok(Decided::change(view, change, ()))
+    })
+    .await
 }
 
 /// Removes all roles that were defined in a database; says how many.
@@ -37,19 +34,16 @@ pub async fn drop(ctx: &Ctx, name: &RoleName) -> Result<()> {
 /// When the engine fails.
 pub async fn drop_all(ctx: &Ctx, database: &str) -> Result<usize> {
     ctx.who.may_administer()?;
-    let mut attempts = Attempts::default();
-    loop {
-        let view = ctx.view().await?;
+    change_catalog(ctx, |view| async move {
         let all = load_all(&view, Some(database)).await?;
-        if all.is_empty() {
-            return Ok(0);
-        }
         let names: Vec<_> = all.into_iter().map(|role| role.name).collect();
-        let change = without(&view, &names).await?;
-        if attempts.commit(ctx, &view, change).await?.is_some() {
-            return Ok(names.len());
+        if names.is_empty() {
+            return Ok(Decided::nothing(view, 0));
         }
-    }
+        let change = without(&view, &names).await?;
+        Ok(Decided::change(view, change, names.len()))
+    })
+    .await
 }
 
 /// The change after which nobody has any of these roles, and they are not there.

@@ -4,6 +4,7 @@
 //! only into its own.
 
 mod alter;
+mod cache;
 mod create;
 mod drop;
 mod list;
@@ -14,6 +15,8 @@ use lapsedb_store::{MetaRecord, StoreError, View};
 use lapsedb_value::{Object, Value};
 
 pub use alter::{Edit, alter};
+pub(crate) use cache::ResolvedRoles;
+pub(in crate::logins) use cache::Shared;
 pub use create::create;
 pub use drop::{drop, drop_all};
 pub use list::{find, list};

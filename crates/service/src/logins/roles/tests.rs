@@ -6,6 +6,7 @@ use lapsedb_store::Place;
 
 use super::*;
 use crate::ctx::Ctx;
+use crate::documents::{self, Namespace};
 use crate::logins::action::{Action, Actions};
 use crate::logins::privilege::{Resource, Target};
 use crate::logins::{self, Access, User};
@@ -109,6 +110,55 @@ fn a_change_of_a_role_is_felt_at_once_by_who_inherits_it() {
         assert!(access.roles().is_empty() && access.privileges().is_empty());
         let found = logins::find(&ctx, "a", "u").await.unwrap().unwrap();
         assert!(found.roles.is_empty());
+    });
+}
+
+#[test]
+fn roles_are_resolved_again_only_when_a_login_or_a_role_has_changed() {
+    lapsedb_testkit::run(async {
+        let ctx = open(Place::Memory).await;
+        create(&ctx, &role("bottom", may(Action::Find), &[]))
+            .await
+            .unwrap();
+        create(&ctx, &role("top", Privileges::default(), &["bottom"]))
+            .await
+            .unwrap();
+        let user = user(&ctx, &["top"]).await;
+        let resolved = || ctx.service().documents_state().roles_resolved();
+        let mut connections = [(); 3].map(|()| Access::of(&user, Granted::default()));
+        let before = resolved();
+        for at in 0..5 {
+            let made = Namespace::new("db", &format!("c{at}")).unwrap();
+            assert!(documents::make_plain(&ctx, &made).await.unwrap());
+            for access in &mut connections {
+                assert!(access.renew(&ctx).await.unwrap());
+                assert!(access.privileges().allow(Action::Find, &target()));
+            }
+        }
+        assert_eq!(resolved() - before, 1, "by whoever came first");
+        let edit = Edit::RevokePrivileges(may(Action::Find));
+        let bottom = RoleName::new("bottom", "a");
+        alter(&ctx, &bottom, &edit).await.unwrap();
+        for access in &mut connections {
+            assert!(access.renew(&ctx).await.unwrap());
+            assert!(!access.privileges().allow(Action::Find, &target()));
+        }
+        assert_eq!(resolved() - before, 2);
+        logins::revoke(&ctx, "a", "u", &names(&["top"]))
+            .await
+            .unwrap();
+        for access in &mut connections {
+            assert!(access.renew(&ctx).await.unwrap());
+            assert!(access.roles().is_empty());
+        }
+        assert_eq!(resolved() - before, 3);
+        assert_eq!(drop_all(&ctx, "a").await.unwrap(), 2);
+        assert!(connections[0].renew(&ctx).await.unwrap());
+        assert_eq!(resolved() - before, 4);
+        assert_eq!(logins::drop_all(&ctx, "a").await.unwrap(), 1);
+        for access in &mut connections {
+            assert!(!access.renew(&ctx).await.unwrap(), "the login has gone");
+        }
     });
 }
 
