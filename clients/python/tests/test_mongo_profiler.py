@@ -160,3 +160,34 @@ def test_who_is_logged_in_is_recorded_and_a_restart_ends_it():
         with login() as master:
             assert master.shop.command("profile", -1)["was"] == 0
             assert len(records(master.shop, op="insert")) == 1
+
+
+def test_a_database_that_was_not_dropped_is_profiled_on(db, client):
+    db["c"].insert_one({"_id": 1})
+    db.command("profile", 2)
+    with client.start_session() as session, session.start_transaction():
+        db["c"].insert_one({"_id": 2}, session=session)
+        refused(263, db.command, "dropDatabase", 1, session=session)
+    assert db.command("profile", -1)["was"] == 2
+    refused(40415, db.command, "dropDatabase", 1, none=1)
+    assert db.command("profile", -1)["was"] == 2
+    db.command("dropDatabase", 1)
+    assert db.command("profile", -1)["was"] == 0
+
+
+def test_records_are_kept_in_a_capped_collection_alone(db, client):
+    db["c"].insert_one({"_id": 1})
+    name = "system.profile"
+    refused(20, client.admin.command, {"renameCollection": f"{db.name}.c", "to": f"{db.name}.{name}"})
+    refused(17385, db.command, "aggregate", "c", pipeline=[{"$out": name}], cursor={})
+    refused(31319, db.command, "aggregate", "c", pipeline=[{"$merge": name}], cursor={})
+    refused(73, db[name].create_index, "a")
+    db.create_collection(name, capped=True, size=1 << 20)
+    refused(2, db.command, "convertToCapped", name, size=4096)
+    refused(20, client.admin.command, {"renameCollection": f"{db.name}.{name}", "to": f"{db.name}.x"})
+    db.drop_collection(name)
+    db.create_collection(name)
+    refused(48, db.command, "profile", 1)
+    db.drop_collection(name)
+    db.command("profile", 2)
+    refused(20, db.drop_collection, name)

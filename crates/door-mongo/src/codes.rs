@@ -19,7 +19,6 @@ pub(crate) const OVERFLOW: i32 = 15;
 pub(crate) const INVALID_BSON: i32 = 22;
 pub(crate) const OBJECT_TOO_LARGE: i32 = 10_334;
 pub(crate) const COMMAND_NOT_FOUND: i32 = 59;
-pub(crate) const NAMESPACE_EXISTS: i32 = 48;
 pub(crate) const INVALID_OPTIONS: i32 = 72;
 pub(crate) const INVALID_NAMESPACE: i32 = 73;
 pub(crate) const MECHANISM_UNAVAILABLE: i32 = 334;
@@ -28,8 +27,8 @@ pub(crate) const BAD_VALUE: i32 = 2;
 pub(crate) const NO_SUCH_KEY: i32 = 4;
 pub(crate) const FAILED_TO_PARSE: i32 = 9;
 pub(crate) const NEGATIVE: i32 = 51_024;
-pub(crate) const DURATION_OVERFLOW: i32 = 159;
 pub(crate) const AWAIT_INCOMPLETE: i32 = 31_368;
+pub(crate) const DURATION_OVERFLOW: i32 = 159;
 pub(crate) const COUNTER_NEGATIVE: i32 = 31_372;
 pub(crate) const COUNTER_TOO_NEW: i32 = 31_382;
 pub(crate) const PROTOCOL_ERROR: i32 = 17;
@@ -112,8 +111,8 @@ const NAMES: &[(i32, &str)] = &[
     (136, "CappedPositionLost"),
     (146, "ExceededMemoryLimit"),
     (150, "StaleEpoch"),
-    (159, "DurationOverflow"),
     (158, "InvalidPipelineOperator"),
+    (159, "DurationOverflow"),
     (165, "ViewDepthLimitExceeded"),
     (166, "CommandNotSupportedOnView"),
     (167, "OptionNotSupportedOnView"),

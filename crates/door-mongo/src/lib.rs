@@ -24,6 +24,8 @@ mod read_concern;
 mod registry;
 mod request;
 #[cfg(test)]
+mod reserved_names_tests;
+#[cfg(test)]
 mod testing;
 mod transactional_writes;
 mod transactions;

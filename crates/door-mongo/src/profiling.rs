@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use lapsedb_service::documents::{self, Fault, Insert, Namespace, Work};
+use lapsedb_service::documents::{self, Fault, Work};
 use lapsedb_service::operations::{Found, Kind, Level, PROFILE_COLLECTION, Queued, collection_of};
 use lapsedb_service::{Ctx, Service, Who};
 use lapsedb_value::{Object, Value, bson};
@@ -19,12 +19,8 @@ use crate::wire::REPLY_ROOM;
 
 /// Records that are written at once.
 const WRITTEN_MAX: usize = 100;
-/// Bytes of a database's records at most, as in MongoDB.
-const COLLECTION_BYTES: i64 = 1024 * 1024;
 /// Commands on no collection that are recorded all the same.
 const OF_DATABASES: [&str; 4] = ["dbStats", "dropDatabase", "listCollections", "validate"];
-/// Commands that change documents.
-const WRITES: [&str; 4] = ["delete", "findAndModify", "insert", "update"];
 
 /// A command that was answered.
 pub(crate) struct Done<'a> {
@@ -145,7 +141,7 @@ fn shown_user(login: &Login) -> Value {
 
 /// Makes the collection that a database's commands are recorded in, and begins to write what is recorded.
 pub(crate) async fn begin(service: &Arc<Service>, database: &str) -> Result<(), Fault> {
-    make(service, database).await?;
+    documents::make_profile(&own(service), database).await?;
     let profiler = &service.documents_state().operations.profiler;
     if let Some(queue) = profiler.writing() {
         tokio::spawn(write_all(Arc::downgrade(service), queue));
@@ -153,21 +149,9 @@ pub(crate) async fn begin(service: &Arc<Service>, database: &str) -> Result<(), 
     Ok(())
 }
 
-async fn make(service: &Arc<Service>, database: &str) -> Result<(), Fault> {
-    let namespace = Namespace::new(database, PROFILE_COLLECTION)?;
-    let mut options = Object::with_capacity(2);
-    options.push("capped", true);
-    options.push("size", Value::Int64(COLLECTION_BYTES));
-    match documents::create(&mut work(service), &namespace, &options).await {
-        // It is there already.
-        Err(fault) if fault.code() == Some(codes::NAMESPACE_EXISTS) => Ok(()),
-        made => made,
-    }
-}
-
-/// Work of the server itself.
-fn work(service: &Arc<Service>) -> Work {
-    Work::new(Ctx::new(Arc::clone(service), Who::Master))
+/// The context of what the server itself does.
+fn own(service: &Arc<Service>) -> Ctx {
+    Ctx::new(Arc::clone(service), Who::Master)
 }
 
 /// Writes what is recorded, until the service is gone.
@@ -209,43 +193,37 @@ async fn write_one(
     records: Vec<Object>,
 ) -> Result<(), Fault> {
     let profiler = &service.documents_state().operations.profiler;
-    let namespace = Namespace::new(database, PROFILE_COLLECTION)?;
-    let ctx = Ctx::new(Arc::clone(service), Who::Master);
-    let there = documents::exists(&ctx, &namespace).await?;
-    if !there && profiler.settings(database).0.level == Level::Off {
+    let is_off = profiler.settings(database).0.level == Level::Off;
+    if is_off && !documents::has_profile(&own(service), database).await? {
         return Ok(());
     }
-    if !there {
-        make(service, database).await?;
-    }
-    let insert = Insert {
-        documents: records.into_iter().map(Into::into).collect(),
-        ordered: false,
-    };
-    documents::insert(&mut work(service), &namespace, insert)
-        .await
-        .map(|_| ())
+    documents::record_profile(&mut Work::new(own(service)), database, records).await
 }
 
-/// Refuses what clients may not do to the records, and waits until those who read them see all that was recorded before.
+/// Drops a database: nothing that was recorded before may make it anew. Its commands are recorded no more, if it is dropped.
+pub(crate) async fn drop_with<T>(
+    door: &Door,
+    database: &str,
+    dropping: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    let profiler = &door.service.documents_state().operations.profiler;
+    if !profiler.is_on() {
+        return dropping.await;
+    }
+    let mut forgotten = profiler.forget(database);
+    profiler.flush().await;
+    let dropped = dropping.await?;
+    forgotten.keep_so();
+    Ok(dropped)
+}
+
+/// Refuses to drop the records while there may come more, and waits until those who read them see all that was recorded before.
 pub(crate) async fn admit(door: &Door, request: &Request) -> Result<(), Fault> {
     let database = &request.database;
     let profiler = &door.service.documents_state().operations.profiler;
     let command = request.command.name;
-    if command == "dropDatabase" && profiler.is_on() {
-        // Nothing that was recorded before may make the database anew.
-        profiler.forget(database);
-        profiler.flush().await;
-        return Ok(());
-    }
     if collection_of(&request.body) != Some(PROFILE_COLLECTION) {
         return Ok(());
-    }
-    if WRITES.contains(&command) {
-        return Err(Fault::new(
-            codes::INVALID_NAMESPACE,
-            format!("cannot write to {database}.{PROFILE_COLLECTION}"),
-        ));
     }
     if command == "drop" && profiler.settings(database).0.level != Level::Off {
         return Err(Fault::new(

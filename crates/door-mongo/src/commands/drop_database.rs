@@ -6,6 +6,7 @@ use lapsedb_value::Object;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::fields::Fields;
+use crate::profiling;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
@@ -18,7 +19,9 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.end()?;
     let database = call.database.clone();
     let mut reply = Object::with_capacity(1);
-    if documents::drop_database(&mut call.work(), &database).await? {
+    let mut work = call.work();
+    let dropping = documents::drop_database(&mut work, &database);
+    if profiling::drop_with(call.door, &database, dropping).await? {
         reply.push("dropped", database);
     }
     Ok(Answer::Plain(reply))

@@ -37,7 +37,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         ));
     };
     let namespace = Namespace::new(database, collection)?;
-    documents::make(&call.ctx(), &namespace, &Object::new()).await?;
+    documents::make_plain(&call.ctx(), &namespace).await?;
     let mut reply = Object::with_capacity(1);
     reply.push("collectionsharded", namespace.to_string());
     Ok(Answer::Plain(reply))

@@ -18,7 +18,7 @@ use crate::documents::look::{Look, find_collection};
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
 use crate::documents::plan::{Plan, Question, plan};
-use crate::documents::pour::{merge, replace_by};
+use crate::documents::pour::Destination;
 use crate::documents::rights::check_pipeline;
 use crate::documents::search;
 use crate::documents::sources::{CurrentOp, listed_sessions};
@@ -87,14 +87,10 @@ pub(crate) async fn run(
         return crate::changes::open(work, namespace, options, pipeline, aggregate).await;
     }
     check_views(work, namespace, &pipeline, &language).await?;
-    if pipeline.out().is_some() || pipeline.merge().is_some() {
+    if let Some(destination) = Destination::of(namespace, &pipeline)? {
         work.ctx.who.may_write_at_all()?;
         let (documents, _held) = all(work, namespace, &pipeline, &language).await?;
-        if let Some(out) = pipeline.out() {
-            replace_by(work, namespace, out, documents).await?;
-        } else if let Some(plan) = pipeline.merge() {
-            merge(work, namespace, plan, documents, &language).await?;
-        }
+        destination.write(work, documents, &language).await?;
         return Ok(Batch {
             cursor: 0,
             namespace: shown.clone(),
@@ -116,7 +112,7 @@ pub(crate) async fn run(
     let feed = Feed::Piped(Box::new(piped));
     let keep = Keep {
         single_batch: aggregate.single_batch,
-        ..Keep::default()
+        no_timeout: false,
     };
     cursors::open(work, &look, shown, feed, room, keep).await
 }

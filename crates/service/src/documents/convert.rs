@@ -14,6 +14,7 @@ use crate::documents::modify::rewritten;
 use crate::documents::namespace::Namespace;
 use crate::documents::views;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::documents::writing::Tries;
 
 /// Documents removed in one commit.
@@ -41,6 +42,7 @@ pub async fn convert_to_capped(
     if find_collection(&view, namespace).is_none() {
         return Err(gone(namespace));
     }
+    Writable::for_conversion(namespace)?;
     drop(view);
     drop_indexes(work, namespace, &WhichIndexes::All).await?;
     cap(work, namespace, size).await?;

@@ -18,6 +18,7 @@ use crate::documents::members::{Members, invalid};
 use crate::documents::namespace::Namespace;
 use crate::documents::views::{find_view, make_view};
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 
 pub(crate) use capped::{max_of, size_of};
 pub(crate) use same::{check_same, check_same_collection};
@@ -61,14 +62,18 @@ pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) ->
                 format!("Cannot create view {namespace} in a multi-document transaction."),
             ));
         }
-        return view(work, namespace, &members).await;
+        return view(work, Writable::for_view(namespace)?, &members).await;
     }
     let options = options(namespace, &members)?;
+    let target = match options.contains_key("timeseries") {
+        true => Writable::for_view(namespace)?,
+        false => Writable::for_collection(namespace)?,
+    };
     let seen = work.ctx.view().await?;
     if let Some(view) = find_view(&seen, namespace) {
         return check_same(namespace, None, &view.definition, &options);
     }
-    if !new(work, &seen, namespace, &options).await? {
+    if !new(work, &seen, target, &options).await? {
         there_already(work, namespace, &options).await?;
     }
     match time_series::ttl_index(&options) {
@@ -95,20 +100,21 @@ async fn there_already(work: &Work, namespace: &Namespace, options: &Object) -> 
 }
 
 /// Makes a collection; in a transaction, for the transaction alone until it commits. Says whether it is new.
-async fn new(work: &Work, seen: &View, namespace: &Namespace, options: &Object) -> Result<bool> {
+async fn new(work: &Work, seen: &View, target: Writable<'_>, options: &Object) -> Result<bool> {
+    let namespace = target.namespace();
     let Some(transaction) = work.transaction() else {
         let there = find_collection(seen, namespace).is_some();
-        return Ok(!there && make(&work.ctx, namespace, options).await?);
+        return Ok(!there && make(&work.ctx, target, options).await?);
     };
     let view = transaction.view.as_ref();
     if view.is_some_and(|view| work.collection(view, namespace).is_some()) {
         return Ok(false);
     }
-    make_in(&work.ctx, transaction, namespace, options).await?;
+    make_in(&work.ctx, transaction, target, options).await?;
     Ok(true)
 }
 
-async fn view(work: &mut Work, namespace: &Namespace, members: &Members<'_>) -> Result<()> {
+async fn view(work: &mut Work, target: Writable<'_>, members: &Members<'_>) -> Result<()> {
     let pipeline = members.objects("pipeline")?.unwrap_or_default().to_vec();
     let Some(on) = members.text("viewOn")? else {
         return Err(invalid("'pipeline' requires 'viewOn' to also be specified"));
@@ -121,7 +127,7 @@ async fn view(work: &mut Work, namespace: &Namespace, members: &Members<'_>) -> 
         }
     }
     let collation = members.object("collation")?;
-    make_view(&work.ctx, namespace, on, pipeline, collation).await
+    make_view(&work.ctx, target, on, pipeline, collation).await
 }
 
 /// The options of a time series that is nothing else.

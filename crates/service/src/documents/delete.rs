@@ -10,6 +10,7 @@ use crate::documents::look::{Look, not_foreign};
 use crate::documents::namespace::Namespace;
 use crate::documents::walk::Walk;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
 
 /// Documents of one commit.
@@ -40,9 +41,10 @@ pub async fn delete(
     if statements.is_empty() || statements.len() > WRITES_MAX {
         return Err(batch_size(statements.len()));
     }
+    let target = Writable::for_documents(namespace)?;
     let mut wrote = Wrote::default();
     for (index, statement) in statements.iter().enumerate() {
-        match one(work, namespace, (index, statement), &mut wrote).await {
+        match one(work, target, (index, statement), &mut wrote).await {
             Ok(()) => {}
             Err(fault) => {
                 wrote.faults.push(WriteFault { index, fault });
@@ -57,10 +59,11 @@ pub async fn delete(
 
 async fn one(
     work: &mut Work,
-    namespace: &Namespace,
+    target: Writable<'_>,
     (index, statement): (usize, &Delete),
     wrote: &mut Wrote,
 ) -> Result<()> {
+    let namespace = target.namespace();
     let language = statement.terms.language(work, namespace).await?;
     let filter = language.filter(&statement.filter)?;
     if statement.many && work.is_retryable() {
@@ -91,7 +94,7 @@ async fn one(
             Some(walk) => walk.clone(),
             None => language.walk_for(&look, &filter, statement.many).await?,
         };
-        let mut writing = Writing::on(&look, &collection, namespace).await?;
+        let mut writing = Writing::on(&look, &collection, target).await?;
         let many = statement.many;
         let (deleted, failed) =
             stretch(work, &look, (&filter, many), &mut way, &mut writing).await?;

@@ -11,6 +11,7 @@ use crate::documents::plan::{Question, plan as planned};
 use crate::documents::update::{Change, replace};
 use crate::documents::walk::Walk;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, Writing};
 
 /// Documents looked at between two looks at the clock.
@@ -67,6 +68,7 @@ pub async fn find_and_modify(
     asked: &FindAndModify,
 ) -> Result<Modified> {
     work.ctx.who.may_write_at_all()?;
+    let target = Writable::for_documents(namespace)?;
     if let Some(change) = &asked.change {
         // A wrong update is refused even if there is nothing to update.
         change.plan(work, namespace).await?;
@@ -89,7 +91,7 @@ pub async fn find_and_modify(
             not_foreign(&look.view, namespace)?;
             drop(look);
             match &asked.change {
-                Some(change) if change.upsert => work.make(namespace).await?,
+                Some(change) if change.upsert => work.make(target).await?,
                 Some(_) => {
                     return Ok(Modified {
                         updated_existing: Some(false),
@@ -107,7 +109,7 @@ pub async fn find_and_modify(
         {
             return repeated(&done, number, asked.change.is_none());
         }
-        let mut writing = Writing::on(&look, &collection, namespace).await?;
+        let mut writing = Writing::on(&look, &collection, target).await?;
         let modified = attempt(work, &look, (asked, &plan, namespace), &mut writing).await;
         let mut modified = match modified {
             Err(fault) if fault.is_again() => {

@@ -13,6 +13,7 @@ use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::prepare::prepare;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
 use crate::error::Kind;
 
@@ -35,6 +36,18 @@ pub struct Insert {
 /// # Errors
 /// When there are none or too many, who asks may not, or the engine fails.
 pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> Result<Wrote> {
+    insert_into(work, Writable::for_documents(namespace)?, insert).await
+}
+
+/// Inserts documents into a collection that may be written to.
+///
+/// # Errors
+/// As [`insert`].
+pub(crate) async fn insert_into(
+    work: &mut Work,
+    target: Writable<'_>,
+    insert: Insert,
+) -> Result<Wrote> {
     work.ctx.who.may_write_at_all()?;
     if insert.documents.is_empty() || insert.documents.len() > WRITES_MAX {
         return Err(batch_size(insert.documents.len()));
@@ -54,7 +67,7 @@ pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> R
         chunk_bytes = chunk_bytes.saturating_add(bytes);
         if chunk.len() >= CHUNK_DOCUMENTS || chunk_bytes > CHUNK_BYTES {
             let full = std::mem::take(&mut chunk);
-            write_chunk(work, namespace, full, insert.ordered, &mut wrote).await?;
+            write_chunk(work, target, full, insert.ordered, &mut wrote).await?;
             held.clear();
             chunk_bytes = bytes;
             if insert.ordered && !wrote.faults.is_empty() {
@@ -71,7 +84,7 @@ pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> R
             Err(fault) if insert.ordered => {
                 // Those before it are inserted, unless one of them fails first.
                 let before = std::mem::take(&mut chunk);
-                write_chunk(work, namespace, before, true, &mut wrote).await?;
+                write_chunk(work, target, before, true, &mut wrote).await?;
                 if wrote.faults.is_empty() {
                     wrote.faults.push(WriteFault { index, fault });
                 }
@@ -80,7 +93,7 @@ pub async fn insert(work: &mut Work, namespace: &Namespace, insert: Insert) -> R
             Err(fault) => wrote.faults.push(WriteFault { index, fault }),
         }
     }
-    write_chunk(work, namespace, chunk, insert.ordered, &mut wrote).await?;
+    write_chunk(work, target, chunk, insert.ordered, &mut wrote).await?;
     wrote.faults.sort_by_key(|fault| fault.index);
     Ok(wrote)
 }
@@ -95,7 +108,7 @@ pub(crate) fn batch_size(count: usize) -> Fault {
 
 async fn write_chunk(
     work: &mut Work,
-    namespace: &Namespace,
+    target: Writable<'_>,
     chunk: Vec<(usize, Arc<Object>)>,
     ordered: bool,
     wrote: &mut Wrote,
@@ -105,7 +118,7 @@ async fn write_chunk(
     }
     let mut tries = Tries::default();
     loop {
-        let look = match Look::fresh(work, namespace).await {
+        let look = match Look::fresh(work, target.namespace()).await {
             Ok(look) => look,
             Err(Fault::Other(error)) if matches!(error.kind, Kind::Throttled { .. }) => {
                 // What does not fit is named, each document if the others do not depend on it; earlier chunks stay applied.
@@ -130,10 +143,10 @@ async fn write_chunk(
         };
         let Some(collection) = look.collection.clone() else {
             drop(look);
-            work.make(namespace).await?;
+            work.make(target).await?;
             continue;
         };
-        let done = attempt(work, &look, &collection, (namespace, &chunk, ordered)).await;
+        let done = attempt(work, &look, &collection, (target, &chunk, ordered)).await;
         let done = match done {
             Ok(Some(done)) => done,
             Ok(None) => {
@@ -162,9 +175,9 @@ async fn attempt(
     work: &Work,
     look: &Look<'_>,
     collection: &Arc<Collection>,
-    (namespace, chunk, ordered): (&Namespace, &[(usize, Arc<Object>)], bool),
+    (target, chunk, ordered): (Writable<'_>, &[(usize, Arc<Object>)], bool),
 ) -> Result<Option<Wrote>> {
-    let mut writing = Writing::on(look, collection, namespace).await?;
+    let mut writing = Writing::on(look, collection, target).await?;
     let retry = work.retry_in(&look.view).await?;
     let mut wrote = Wrote::default();
     let mut executed = Vec::new();

@@ -18,6 +18,7 @@ use crate::documents::id::ID;
 use crate::documents::indexes::ID_INDEX;
 use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::namespace::Namespace;
+use crate::documents::writable::Writable;
 use crate::error::{Error, Kind};
 use crate::limits::{COLLECTIONS_MAX, DATABASES_MAX};
 use crate::sessions::{Transaction, write_conflict};
@@ -26,9 +27,9 @@ use crate::sessions::{Transaction, write_conflict};
 ///
 /// # Errors
 /// When the name is taken by the other door, there are too many, or who asks may not.
-pub async fn make(ctx: &Ctx, namespace: &Namespace, options: &Object) -> Result<bool> {
+pub(crate) async fn make(ctx: &Ctx, target: Writable<'_>, options: &Object) -> Result<bool> {
     ctx.who.may_administer()?;
-    check_system(namespace)?;
+    let namespace = target.namespace();
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
@@ -139,11 +140,11 @@ impl<'a> Places<'a> {
 pub(crate) async fn make_in(
     ctx: &Ctx,
     transaction: &Transaction,
-    namespace: &Namespace,
+    target: Writable<'_>,
     options: &Object,
 ) -> Result<Arc<Collection>> {
     ctx.who.may_administer()?;
-    check_system(namespace)?;
+    let namespace = target.namespace();
     let view = ctx.view().await?;
     not_foreign(&view, namespace)?;
     if find_collection(&view, namespace).is_some() {
@@ -160,6 +161,14 @@ pub(crate) async fn make_in(
     let collection = Arc::new(ctx.service().store().unmade(body)?);
     transaction.make(namespace, Arc::clone(&collection));
     Ok(collection)
+}
+
+/// Makes a plain collection, if it is not there; says whether it is new.
+///
+/// # Errors
+/// When the name is reserved or taken by the other door, there are too many, or who asks may not.
+pub async fn make_plain(ctx: &Ctx, namespace: &Namespace) -> Result<bool> {
+    make(ctx, Writable::for_documents(namespace)?, &Object::new()).await
 }
 
 /// The collections that a transaction makes, with their real numbers.
@@ -255,26 +264,6 @@ fn definition(id: &str) -> Result<Object> {
     let mut document = Definition::parse(&body).map_err(Error::from)?.document;
     document.insert("id", id);
     Ok(document)
-}
-
-/// Collections that clients may make although their names are the system's.
-const SYSTEM_NAMES: [&str; 5] = [
-    "system.js",
-    "system.profile",
-    "system.roles",
-    "system.users",
-    "system.version",
-];
-
-fn check_system(namespace: &Namespace) -> Result<()> {
-    let name = namespace.collection.as_str();
-    if name.starts_with("system.") && !SYSTEM_NAMES.contains(&name) {
-        return Err(Fault::new(
-            code::INVALID_NAMESPACE,
-            format!("Invalid system namespace: {namespace}"),
-        ));
-    }
-    Ok(())
 }
 
 /// Two databases whose names differ only in case are one too many: file systems and users mix them up.

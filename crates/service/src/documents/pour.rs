@@ -24,6 +24,7 @@ use crate::documents::rename::{like, rename};
 use crate::documents::shell;
 use crate::documents::update::replace;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, Writing};
 
 /// Documents merged in one commit.
@@ -35,37 +36,93 @@ const MERGE_STAGE_NO_MATCHING_DOCUMENT: i32 = 13_113;
 const NOT_A_TIME_SERIES: i32 = 7_268_700;
 const OTHER_TIME_SERIES: i32 = 7_406_103;
 
+/// How a pipeline writes.
+enum Way<'p> {
+    Out(&'p Out),
+    Merge(&'p Merge),
+}
+
+/// Where a pipeline writes to, and how.
+pub(crate) struct Destination<'p> {
+    target: Namespace,
+    way: Way<'p>,
+}
+
+impl<'p> Destination<'p> {
+    /// That of a pipeline over a collection, if it writes.
+    ///
+    /// # Errors
+    /// When the name is not allowed, or reserved.
+    pub(crate) fn of(from: &Namespace, pipeline: &'p Pipeline) -> Result<Option<Destination<'p>>> {
+        let named = |database: Option<&str>, collection: &str| {
+            Namespace::new(database.unwrap_or(&from.database), collection)
+        };
+        let (target, way) = match (pipeline.out(), pipeline.merge()) {
+            (Some(out), _) => {
+                let target = named(out.database.as_deref(), &out.collection)?;
+                Writable::for_out(&target)?;
+                (target, Way::Out(out))
+            }
+            (None, Some(plan)) => {
+                let target = named(plan.database.as_deref(), &plan.collection)?;
+                Writable::for_merge(&target)?;
+                (target, Way::Merge(plan))
+            }
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(Destination { target, way }))
+    }
+
+    /// Writes what the pipeline has made.
+    ///
+    /// # Errors
+    /// When it does not fit there, the time is up, or the engine fails.
+    pub(crate) async fn write(
+        &self,
+        work: &Work,
+        documents: Vec<Object>,
+        language: &Language,
+    ) -> Result<()> {
+        match self.way {
+            Way::Out(out) => replace_by(work, &self.target, out, documents).await,
+            Way::Merge(plan) => {
+                let target = Writable::for_merge(&self.target)?;
+                merge(work, target, plan, documents, language).await
+            }
+        }
+    }
+}
+
 /// Puts documents in the place of all that a collection has. It is filled under another name first: nobody sees half of it.
-pub(crate) async fn replace_by(
+async fn replace_by(
     work: &Work,
-    from: &Namespace,
+    target: &Namespace,
     out: &Out,
     documents: Vec<Object>,
 ) -> Result<()> {
-    let database = out.database.as_deref().unwrap_or(&from.database);
-    let target = Namespace::new(database, &out.collection)?;
-    let filled = Namespace::new(database, &format!("tmp.agg_out.{}", uuid::Uuid::new_v4()))?;
+    let name = format!("tmp.agg_out.{}", uuid::Uuid::new_v4());
+    let filled = Namespace::new(&target.database, &name)?;
     let mut own = Work::new(work.ctx.clone())
         .ending_with(work)
         .bypassing_validation(work.bypasses_validation());
     let seen = own.ctx.view().await?;
-    if find_collection(&seen, &target).is_some_and(|target| cap_of(&target).is_some()) {
+    if find_collection(&seen, target).is_some_and(|target| cap_of(&target).is_some()) {
         return Err(Fault::new(
             17_152,
             format!("namespace '{target}' is capped so it can't be used for $out"),
         ));
     }
-    not_foreign(&seen, &target)?;
-    match (&out.timeseries, find_collection(&seen, &target)) {
+    not_foreign(&seen, target)?;
+    match (&out.timeseries, find_collection(&seen, target)) {
         (Some(series), None) => {
-            let options = time_series_options(&target, series)?;
-            make(&own.ctx, &filled, &options).await?;
+            let options = time_series_options(target, series)?;
+            make(&own.ctx, Writable::for_documents(&filled)?, &options).await?;
         }
         (Some(series), Some(there)) => {
-            check_series(&target, &there, series)?;
-            like(&mut own, &target, &filled).await?;
+            check_series(target, &there, series)?;
+            like(&mut own, target, &filled).await?;
         }
-        (None, _) => like(&mut own, &target, &filled).await?,
+        (None, _) => like(&mut own, target, &filled).await?,
     }
     drop(seen);
     let done = fill(&mut own, &filled, documents).await;
@@ -73,7 +130,7 @@ pub(crate) async fn replace_by(
         drop_collection(&mut own, &filled).await?;
         return Err(fault);
     }
-    rename(&mut own, &filled, &target, true).await
+    rename(&mut own, &filled, target, true).await
 }
 
 /// Refuses to make a collection a time series that is none, or is another one.
@@ -115,15 +172,13 @@ async fn fill(work: &mut Work, namespace: &Namespace, documents: Vec<Object>) ->
 }
 
 /// Merges documents into a collection.
-pub(crate) async fn merge(
+async fn merge(
     work: &Work,
-    from: &Namespace,
+    target: Writable<'_>,
     plan: &Merge,
     documents: Vec<Object>,
     language: &Language,
 ) -> Result<()> {
-    let database = plan.database.as_deref().unwrap_or(&from.database);
-    let target = Namespace::new(database, &plan.collection)?;
     let mut own = Work::new(work.ctx.clone())
         .ending_with(work)
         .bypassing_validation(work.bypasses_validation());
@@ -133,13 +188,13 @@ pub(crate) async fn merge(
         let mut tries = Tries::default();
         loop {
             work.in_time().await?;
-            let look = Look::fresh(&own, &target).await?;
+            let look = Look::fresh(&own, target.namespace()).await?;
             let Some(collection) = look.collection.clone() else {
                 drop(look);
-                own.make(&target).await?;
+                own.make(target).await?;
                 continue;
             };
-            let mut writing = Writing::on(&look, &collection, &target).await?;
+            let mut writing = Writing::on(&look, &collection, target).await?;
             let (mut done, mut count) = (Ok(()), 0);
             for document in rest.iter().take(CHUNK_DOCUMENTS) {
                 if writing.is_full() {

@@ -9,7 +9,7 @@ use lapsedb_value::{Object, Value};
 use crate::attempts::{Attempts, Numbers};
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::find_collection;
-use crate::documents::make::{database_for, make};
+use crate::documents::make::{database_for, make_plain};
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
 use crate::offers::{self, Wanted};
@@ -62,7 +62,7 @@ pub async fn provision(
     let ctx = &work.ctx;
     ctx.who.may_administer()?;
     if let (Making::New, Provisioned::Collection(namespace)) = (making, of)
-        && !make(ctx, namespace, &Object::new()).await?
+        && !make_plain(ctx, namespace).await?
     {
         return Err(exists(format!("Collection {namespace} already exists.")));
     }

@@ -17,6 +17,7 @@ use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
 use crate::documents::views::find_view;
 use crate::documents::work::Work;
+use crate::documents::writable::{Writable, is_reserved};
 use crate::reply::Conditions;
 
 /// Gives a collection another name in the same database; one that has the name already goes first, if that is wanted.
@@ -31,6 +32,7 @@ pub async fn rename(
 ) -> Result<()> {
     let ctx = &work.ctx;
     ctx.who.may_administer()?;
+    let to = Writable::for_rename(from, to)?.namespace();
     if from == to {
         return Err(Fault::new(
             code::ILLEGAL_OPERATION,
@@ -60,6 +62,12 @@ pub async fn rename(
                 return Err(Fault::new(
                     code::NAMESPACE_EXISTS,
                     "target namespace exists",
+                ));
+            }
+            if is_reserved(&to.collection) {
+                return Err(Fault::new(
+                    code::ILLEGAL_OPERATION,
+                    format!("can't drop system collection {to}"),
                 ));
             }
             if !last_words(ctx, &view, &target, &mut change).await? {
@@ -133,7 +141,12 @@ pub(crate) async fn like(work: &mut Work, model: &Namespace, new: &Namespace) ->
     let model = find_collection(&view, model);
     let kept = model.as_ref().and_then(|model| model.mongo.clone());
     let options = kept.and_then(|kept| kept.get("options").and_then(Value::as_object).cloned());
-    make(&work.ctx, new, &options.unwrap_or_default()).await?;
+    make(
+        &work.ctx,
+        Writable::for_documents(new)?,
+        &options.unwrap_or_default(),
+    )
+    .await?;
     let Some(model) = model else {
         return Ok(());
     };

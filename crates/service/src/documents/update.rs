@@ -16,6 +16,7 @@ use crate::documents::object_id;
 use crate::documents::prepare;
 use crate::documents::walk::Walk;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
 
 /// One statement.
@@ -104,12 +105,13 @@ pub async fn update(
     if statements.is_empty() || statements.len() > WRITES_MAX {
         return Err(batch_size(statements.len()));
     }
+    let target = Writable::for_documents(namespace)?;
     for statement in statements {
         statement.check_names()?;
     }
     let mut wrote = Wrote::default();
     for (index, statement) in statements.iter().enumerate() {
-        match one(work, namespace, (index, statement), &mut wrote).await {
+        match one(work, target, (index, statement), &mut wrote).await {
             Ok(()) => {}
             Err(fault) => {
                 wrote.faults.push(WriteFault { index, fault });
@@ -134,10 +136,11 @@ struct Stretch {
 
 async fn one(
     work: &mut Work,
-    namespace: &Namespace,
+    target: Writable<'_>,
     (index, statement): (usize, &Change),
     wrote: &mut Wrote,
 ) -> Result<()> {
+    let namespace = target.namespace();
     let plan = statement.plan(work, namespace).await?;
     let mut walk: Option<Walk> = None;
     let mut tries = Tries::default();
@@ -151,7 +154,7 @@ async fn one(
             if !statement.upsert {
                 return Ok(());
             }
-            work.make(namespace).await?;
+            work.make(target).await?;
             continue;
         };
         let retry = work.retry_in(&look.view).await?;
@@ -167,7 +170,7 @@ async fn one(
             Some(walk) => walk.clone(),
             None => plan.way(&look, statement.many).await?,
         };
-        let mut writing = Writing::on(&look, &collection, namespace).await?;
+        let mut writing = Writing::on(&look, &collection, target).await?;
         let mut done = stretch(work, &look, (statement, &plan), &mut way, &mut writing).await?;
         if let Some(fault) = done.failed.take_if(|_| work.in_transaction()) {
             return Err(fault);

@@ -15,6 +15,7 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::look::find_collection;
 use crate::documents::make::{make, make_in};
 use crate::documents::namespace::Namespace;
+use crate::documents::writable::Writable;
 use crate::documents::writing::Wrote;
 use crate::error::Kind;
 use crate::operations::Line;
@@ -321,13 +322,13 @@ impl Work {
     }
 
     /// Makes a collection that a write needs; in a transaction, for the transaction alone until it commits.
-    pub(crate) async fn make(&mut self, namespace: &Namespace) -> Result<()> {
+    pub(crate) async fn make(&mut self, target: Writable<'_>) -> Result<()> {
         match self.transaction() {
             Some(transaction) => {
-                make_in(&self.ctx, transaction, namespace, &Object::new()).await?;
+                make_in(&self.ctx, transaction, target, &Object::new()).await?;
             }
             None => {
-                make(&self.ctx, namespace, &Object::new()).await?;
+                make(&self.ctx, target, &Object::new()).await?;
             }
         }
         Ok(())

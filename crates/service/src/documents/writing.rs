@@ -21,6 +21,7 @@ use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::rules::Rules;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::sessions::{Change, Overlay, Retry, write_conflict};
 
 /// What a command's writes have done.
@@ -91,8 +92,9 @@ impl<'a> Writing<'a> {
     pub(crate) async fn on(
         look: &'a Look<'_>,
         collection: &Arc<Collection>,
-        namespace: &'a Namespace,
+        target: Writable<'a>,
     ) -> Result<Writing<'a>> {
+        let namespace = target.namespace();
         let mut writing = Writing::new(&look.view, collection, namespace);
         writing.rules = Rules::of(
             collection,

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 
 pub(crate) use index_uses::{IndexUses, ON_ID};
 pub use kinds::{Kind, collection_of};
-pub use profiler::{Level, PROFILE_COLLECTION, Profiled, Profiler, Queued, Slow};
+pub use profiler::{Forgotten, Level, PROFILE_COLLECTION, Profiled, Profiler, Queued, Slow};
 pub use uses::{Use, Uses};
 
 /// Bytes of a command that are kept to be shown; of a longer one its beginning.

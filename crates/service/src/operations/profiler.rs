@@ -139,10 +139,16 @@ impl Profiler {
             .store(settings.1.values().any(on), Ordering::Relaxed);
     }
 
-    /// A database was dropped.
-    pub fn forget(&self, database: &str) {
-        let (_, slow) = self.settings(database);
+    /// A database is about to be dropped: its commands are recorded no more, and again if it is not dropped after all.
+    #[must_use]
+    pub fn forget<'p>(&'p self, database: &'p str) -> Forgotten<'p> {
+        let (was, slow) = self.settings(database);
         self.set(database, Profiled::default(), slow);
+        Forgotten {
+            profiler: self,
+            database,
+            was: Some(was),
+        }
     }
 
     /// Whether a command may have to be recorded: false, if its record need not even be made.
@@ -213,6 +219,29 @@ impl Profiler {
     }
 }
 
+/// The settings of a database that is being dropped. They come back, unless it is.
+pub struct Forgotten<'p> {
+    profiler: &'p Profiler,
+    database: &'p str,
+    was: Option<Profiled>,
+}
+
+impl Forgotten<'_> {
+    /// The database was dropped.
+    pub fn keep_so(&mut self) {
+        self.was = None;
+    }
+}
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
+        if let Some(was) = self.was.take() {
+            let (_, slow) = self.profiler.settings(self.database);
+            self.profiler.set(self.database, was, slow);
+        }
+    }
+}
+
 impl Slow {
     fn is_slow(&self, took: Duration) -> bool {
         let milliseconds = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
@@ -264,7 +293,9 @@ mod tests {
         };
         profiler.set("a", at(Level::Slow), never);
         assert!(!profiler.may_record("a", long));
-        profiler.forget("a");
+        drop(profiler.forget("a"));
+        assert!(profiler.is_on(), "the database was not dropped");
+        profiler.forget("a").keep_so();
         assert!(!profiler.is_on());
         assert_eq!(profiler.settings("a").1, never, "it is of all databases");
     }

@@ -10,6 +10,7 @@ use crate::documents::fault::Result;
 use crate::documents::foreign::Others;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
+use crate::documents::pour::Destination;
 use crate::documents::rights::check_pipeline;
 use crate::documents::work::Work;
 
@@ -29,6 +30,7 @@ pub async fn explain_pipeline(
     let language = aggregate.terms.language(work, namespace).await?;
     let mut pipeline = Pipeline::parse(&aggregate.pipeline, &language.options)?;
     check_pipeline(work, namespace, &pipeline)?;
+    Destination::of(namespace, &pipeline)?;
     let look = Look::fresh(work, namespace).await?;
     let mut explained = Object::with_capacity(2);
     if pipeline.source().is_some() || pipeline.has_own_documents() {

@@ -20,6 +20,7 @@ use crate::documents::look::{find_collection, not_foreign};
 use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, refusal};
 
 /// Indexes of a collection at most.
@@ -54,11 +55,12 @@ pub async fn create_indexes(
             "Must specify at least one index to create",
         ));
     }
+    let target = Writable::for_documents(namespace)?;
     let wanted = specs.into_iter().map(read).collect::<Result<Vec<_>>>()?;
     if let Some(transaction) = work.transaction() {
-        return in_transaction(work, transaction, namespace, wanted).await;
+        return in_transaction(work, transaction, target, wanted).await;
     }
-    let made_collection = make(&work.ctx, namespace, &Object::new()).await?;
+    let made_collection = make(&work.ctx, target, &Object::new()).await?;
     let mut created = CreatedIndexes {
         made_collection,
         ..CreatedIndexes::default()

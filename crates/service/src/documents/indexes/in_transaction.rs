@@ -16,6 +16,7 @@ use crate::documents::indexes::{default_ttl, names, ttl_name};
 use crate::documents::make::make_in;
 use crate::documents::namespace::Namespace;
 use crate::documents::work::Work;
+use crate::documents::writable::Writable;
 use crate::sessions::{Transaction, write_conflict};
 
 /// Makes indexes, and the collection, if it is not there: both are there for others once the transaction is committed.
@@ -25,9 +26,10 @@ use crate::sessions::{Transaction, write_conflict};
 pub(super) async fn in_transaction(
     work: &Work,
     transaction: &Transaction,
-    namespace: &Namespace,
+    target: Writable<'_>,
     wanted: Vec<Wanted>,
 ) -> Result<CreatedIndexes> {
+    let namespace = target.namespace();
     let Some(view) = &transaction.view else {
         return Err(write_conflict());
     };
@@ -40,7 +42,7 @@ pub(super) async fn in_transaction(
             make_in(
                 &work.ctx,
                 transaction,
-                namespace,
+                target,
                 &lapsedb_value::Object::new(),
             )
             .await?

@@ -15,7 +15,8 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::make::database_for;
 use crate::documents::namespace::Namespace;
 use crate::documents::rights::check_view;
-use crate::documents::views::{SYSTEM_VIEWS, find_view, graph};
+use crate::documents::views::{find_view, graph};
+use crate::documents::writable::Writable;
 
 /// Stages that no view may have, and why.
 const REFUSED_STAGES: [&str; 3] = ["$changeStream", "$merge", "$out"];
@@ -28,12 +29,13 @@ const VIEWS_MAX: usize = 1000;
 /// When the name is taken by something else, the definition is wrong, or who asks may not.
 pub(crate) async fn make_view(
     ctx: &Ctx,
-    namespace: &Namespace,
+    target: Writable<'_>,
     on: &str,
     pipeline: Vec<Value>,
     collation: Option<&Object>,
 ) -> Result<()> {
     ctx.who.may_administer()?;
+    let namespace = target.namespace();
     let definition = definition(ctx, namespace, on, pipeline, collation)?;
     let mut attempts = Attempts::default();
     loop {
@@ -95,7 +97,7 @@ pub(super) fn definition(
     if on.is_empty() {
         return Err(Fault::new(code::BAD_VALUE, "'viewOn' cannot be empty"));
     }
-    if Namespace::new(&namespace.database, on).is_err() || namespace.collection == SYSTEM_VIEWS {
+    if Namespace::new(&namespace.database, on).is_err() {
         return Err(Fault::new(
             code::INVALID_NAMESPACE,
             format!("invalid name for 'viewOn': {on}"),
