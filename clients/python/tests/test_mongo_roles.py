@@ -222,5 +222,72 @@ def test_what_the_accounts_key_has_opened_is_open_to_no_login(db, ada):
     with pytest.raises(OperationFailure) as refused:
         ada.command({"getMore": opened, "collection": "c"})
     assert refused.value.code in {13, 43, 50737}
-    assert ada.command({"killCursors": "c", "cursors": [opened]})["cursorsKilled"] == []
+    with pytest.raises(OperationFailure) as refused:
+        ada.command({"killCursors": "c", "cursors": [opened]})
+    assert refused.value.code == 13
     assert len(db.command({"getMore": opened, "collection": "c"})["cursor"]["nextBatch"]) == 4
+
+
+def fetch(db, cursor, **options):
+    namespace = cursor["ns"].split(".", 1)[1]
+    return db.command({"getMore": cursor["id"], "collection": namespace, "batchSize": 1, **options})["cursor"]["nextBatch"]
+
+
+@pytest.mark.parametrize(
+    "command, actions, taken",
+    [
+        ({"find": "c", "batchSize": 1}, ["find", "listIndexes"], "find"),
+        ({"aggregate": "c", "pipeline": [], "cursor": {"batchSize": 1}}, ["find", "collStats"], "find"),
+        ({"aggregate": "c", "pipeline": [{"$indexStats": {}}], "cursor": {"batchSize": 0}}, ["find", "indexStats"], "indexStats"),
+        ({"aggregate": "c", "pipeline": [{"$changeStream": {}}], "cursor": {}}, ["find", "changeStream"], "changeStream"),
+        ({"aggregate": "c", "pipeline": [{"$changeStream": {}}], "cursor": {}}, ["find", "changeStream"], "find"),
+        ({"listIndexes": "c", "cursor": {"batchSize": 0}}, ["find", "listIndexes"], "listIndexes"),
+    ],
+)
+def test_a_cursor_gives_nothing_to_who_has_lost_the_right_it_was_opened_by(db, ada, command, actions, taken):
+    db["c"].insert_many([{"_id": n} for n in range(5)])
+    db.command("grantPrivilegesToRole", "r", privileges=[on(db, *actions)])
+    cursor = ada.command(command)["cursor"]
+    assert cursor["id"] != 0
+    db.command("revokePrivilegesFromRole", "r", privileges=[on(db, taken)])
+    assert "not authorized for getMore" in refused(13, fetch, ada, cursor)
+    # The cursor is open still: who gets the right back goes on.
+    db.command("grantPrivilegesToRole", "r", privileges=[on(db, taken)])
+    waits = {"maxTimeMS": 1} if "$changeStream" in str(command) else {}
+    fetch(ada, cursor, **waits)
+
+
+def test_names_are_listed_of_collections_one_may_do_something_to(db, ada):
+    for name in ["a", "b", "hidden"]:
+        db.create_collection(name)
+    db.create_collection("v", viewOn="a")
+    db.command("grantPrivilegesToRole", "r", privileges=[on(db, "find", collection="a"), on(db, "insert", collection="b")])
+
+    def listed(**options):
+        return ada.command({"listCollections": 1, **options})["cursor"]["firstBatch"]
+
+    both = {"nameOnly": True, "authorizedCollections": True}
+    a, b = ({"name": name, "type": "collection"} for name in "ab")
+    for refusal in [{}, {"nameOnly": True}, {"authorizedCollections": True}]:
+        refused(13, listed, **refusal)
+    assert listed(**both) == [a, b]
+    # The filter is asked of what is shown.
+    for filter, expected in [
+        ({"name": "a"}, [a]),
+        ({"name": "hidden"}, []),
+        ({"type": "view"}, []),
+        ({"name": {"$regex": "^[ab]"}}, [a, b]),
+        ({"info.readOnly": False}, []),
+        ({"options": {"$exists": False}}, [a, b]),
+        ({"idIndex": {"$exists": True}}, []),
+        ({"type": "collection", "name": "b"}, [b]),
+    ]:
+        assert listed(filter=filter, **both) == expected, filter
+    refused(2, listed, filter={"bad": {"$foo": 1}}, **both)
+    # Who may list the collections sees those of the system only if that is not left out.
+    db.command("grantPrivilegesToRole", "r", privileges=[on(db, "listCollections", collection="")])
+    names = lambda **options: sorted(one["name"] for one in listed(**options))
+    assert names() == ["a", "b", "hidden", "system.views", "v"]
+    assert names(authorizedCollections=True) == ["a", "b", "hidden", "v"]
+    assert names(**both) == ["a", "b", "hidden", "v"]
+    assert sorted(db.list_collection_names()) == names()

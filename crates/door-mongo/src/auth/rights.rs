@@ -75,11 +75,10 @@ fn without_secrets(body: &Object) -> Object {
 fn judge(privileges: &Privileges, login: &Login, asked: &Request) -> bool {
     let on = Rights { privileges, asked };
     match asked.command.name {
-        // The service decides, from the stages as it has parsed them.
-        "aggregate" => true,
+        // The service decides: from the stages as it has parsed them; from what a cursor was opened by, and by whom.
+        "aggregate" | "getMore" | "killCursors" => true,
         // The last is refused by the command itself.
         "count" | "distinct" | "find" | "mapReduce" => on.collection(&[Action::Find]),
-        "getMore" => on.fetches(),
         "dataSize" => on.namespace(&asked.name, &[Action::Find]),
         "insert" => on.writes(&[Action::Insert]),
         "delete" => on.collection(&[Action::Remove]),
@@ -87,8 +86,6 @@ fn judge(privileges: &Privileges, login: &Login, asked: &Request) -> bool {
         "update" => on.writes(&[Action::Update]),
         "findAndModify" => on.modifies(),
         "explain" => on.explains(login),
-        // Only one's own are closed.
-        "killCursors" => on.collection(&[Action::KillCursors]) || on.fetches_from(on.own()),
         // Of what a view shows, here and at `collMod`, the service decides.
         "create" => on.collection(&[Action::CreateCollection]),
         "createIndexes" => on.collection(&[Action::CreateIndex]),
@@ -212,30 +209,6 @@ impl Rights<'_> {
         self.writes(&actions)
     }
 
-    /// A cursor's next batch: only who opened it may come, so little more is asked.
-    fn fetches(&self) -> bool {
-        let collection = self.asked.body.get("collection").and_then(Value::as_str);
-        let database = self.asked.database.to_owned();
-        match collection {
-            Some(name) if name.starts_with("$cmd.") => self.privileges.know_database(&database),
-            Some(name) => self.fetches_from(Target::Collection(database, name.to_owned())),
-            None => self.privileges.know_database(&database),
-        }
-    }
-
-    /// Whether one may do something to a collection that opens a cursor.
-    fn fetches_from(&self, target: Target) -> bool {
-        let opening = [
-            Action::Find,
-            Action::ListIndexes,
-            Action::CollStats,
-            Action::IndexStats,
-            Action::PlanCacheRead,
-        ];
-        let mut opening = opening.into_iter();
-        opening.any(|action| self.privileges.allow(action, &target))
-    }
-
     /// Who may run a command may have it explained.
     fn explains(&self, login: &Login) -> bool {
         match &self.asked.explained {
@@ -356,6 +329,8 @@ impl Rights<'_> {
 
 #[cfg(test)]
 mod actions;
+#[cfg(test)]
+mod cursors;
 #[cfg(test)]
 mod spellings;
 #[cfg(test)]

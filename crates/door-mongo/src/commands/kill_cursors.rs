@@ -1,7 +1,7 @@
 //! Closes cursors.
 
 use lapsedb_service::cursors;
-use lapsedb_service::documents::Fault;
+use lapsedb_service::documents::{Fault, Namespace};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
@@ -10,7 +10,10 @@ use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
-    fields.own(call);
+    let namespace = match fields.own(call) {
+        Value::String(name) => Namespace::pseudo(&call.database, &name),
+        other => return Err(fields.wrong("killCursors", &other, "string")),
+    };
     let Some(list) = fields.list("cursors")? else {
         return Err(fields.missing("cursors"));
     };
@@ -25,7 +28,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         return Err(fields.wrong("cursors", list.first().unwrap_or(&Value::Null), "long"));
     };
     fields.end()?;
-    let killed = cursors::kill(&call.work(), &ids);
+    let killed = cursors::kill(&call.work(), &namespace, &ids)?;
     let shown = |ids: Vec<i64>| Value::Array(ids.into_iter().map(Value::Int64).collect());
     let mut reply = Object::with_capacity(4);
     reply.push("cursorsKilled", shown(killed.killed));

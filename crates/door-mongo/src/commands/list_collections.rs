@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use lapsedb_service::cursors;
-use lapsedb_service::documents::{self, Fault, ListedCollection, Listing, Namespace, Work};
+use lapsedb_service::documents::{self, Fault, ListedCollection, Listing, Namespace, Needs, Work};
+use lapsedb_service::logins::action::Action;
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
@@ -16,12 +17,20 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let name_only = fields.truth("nameOnly", false)?;
     let filter = fields.document("filter")?;
     let size = batch_size(&mut fields, "listCollections.cursor")?;
-    fields.ignore(&["authorizedCollections"]);
+    let authorized = fields.truth("authorizedCollections", false)?;
     fields.end()?;
+    let shows = Shows {
+        filter,
+        name_only,
+        authorized,
+    };
     let namespace = Namespace::pseudo(&call.database, "$cmd.listCollections");
     let mut work = call.begin().await?;
-    let batch = listed(&mut work, &call.database, &filter, name_only).await;
-    let batch = batch.and_then(|shown| cursors::list(&work, &namespace, shown, size));
+    let batch = listed(&mut work, &call.database, &shows).await;
+    let batch = batch.and_then(|shown| {
+        let needs = shows.needs();
+        cursors::list(&work, &namespace, needs, shown, size)
+    });
     let batch = work.end(batch).await?;
     Ok(Answer::Cursor {
         field: "firstBatch",
@@ -29,25 +38,43 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     })
 }
 
-async fn listed(
-    work: &mut Work,
-    database: &str,
-    filter: &Object,
+/// Which collections are shown, and what of them.
+struct Shows {
+    filter: Object,
+    /// Names and kinds alone, also to the filter.
     name_only: bool,
-) -> Result<Vec<Bytes>, Fault> {
+    /// Only collections that who asks may do something to.
+    authorized: bool,
+}
+
+impl Shows {
+    /// What fetching the rest needs. Names that were chosen by the rights of who asked are shown without further ones.
+    const fn needs(&self) -> Needs {
+        match self.name_only && self.authorized {
+            true => Needs::Nothing,
+            false => Needs::Own(Action::ListCollections),
+        }
+    }
+}
+
+async fn listed(work: &mut Work, database: &str, shows: &Shows) -> Result<Vec<Bytes>, Fault> {
     let mut shown = Vec::new();
+    let filter = &shows.filter;
     // Clients ask so whether a collection is there.
     let listing = Listing {
         name: filter.get("name").and_then(Value::as_str),
         counted: false,
     };
     for collection in documents::list_collections(work, database, listing).await? {
-        let mut one = describe(collection);
-        if !documents::matches(filter, &one)? {
+        if shows.authorized && !documents::knows(&work.ctx, database, &collection.name) {
             continue;
         }
-        if name_only {
+        let mut one = describe(collection);
+        if shows.name_only {
             one.retain(|name, _| name == "name" || name == "type");
+        }
+        if !documents::matches(filter, &one)? {
+            continue;
         }
         shown.push(Bytes::from(answer::encode(&one)));
     }

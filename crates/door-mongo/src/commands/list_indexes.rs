@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use lapsedb_service::cursors;
-use lapsedb_service::documents::{self, Fault};
+use lapsedb_service::documents::{self, Fault, Needs};
+use lapsedb_service::logins::action::Action;
 
 use crate::answer::{self, Answer};
 use crate::call::Call;
@@ -19,7 +20,8 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let listed = documents::list_indexes(&mut work, &namespace).await;
     let batch = listed.and_then(|all| {
         let all = all.iter().map(|index| Bytes::from(answer::encode(index)));
-        cursors::list(&work, &namespace, all.collect(), size)
+        let needs = Needs::Own(Action::ListIndexes);
+        cursors::list(&work, &namespace, needs, all.collect(), size)
     });
     let batch = work.end(batch).await?;
     Ok(Answer::Cursor {

@@ -12,7 +12,7 @@ use crate::changes::structure::{invalidate, structure};
 use crate::changes::{Scope, history_lost, split, token};
 use crate::cursors::{self, Batch, Feed, Keep, Room};
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::{Aggregate, FIRST_BATCH_DOCUMENTS, Look, Namespace, Work, views};
+use crate::documents::{Aggregate, FIRST_BATCH_DOCUMENTS, Look, Namespace, Needs, Work, views};
 
 /// The number of the catalog's own events.
 const CATALOG: CollectionId = CollectionId(0);
@@ -26,7 +26,7 @@ pub(crate) async fn open(
     namespace: &Namespace,
     asked: &Object,
     (pipeline, splits): (&Pipeline, bool),
-    aggregate: &Aggregate,
+    (aggregate, needs): (&Aggregate, Needs),
 ) -> Result<Batch> {
     if work.in_transaction() {
         return Err(Fault::new(
@@ -61,7 +61,12 @@ pub(crate) async fn open(
     let documents_max = aggregate.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS);
     let room = Room::new(Some(documents_max), work.memory());
     let feed = Feed::Changes(Box::new(stream));
-    let mut batch = cursors::open(work, &look, namespace, feed, room, Keep::default()).await?;
+    let keep = Keep {
+        needs,
+        single_batch: false,
+        no_timeout: false,
+    };
+    let mut batch = cursors::open(work, &look, namespace, feed, room, keep).await?;
     if batch.resume_token.is_none() {
         batch.resume_token = Some(token::write(after, false));
     }

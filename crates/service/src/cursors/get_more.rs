@@ -198,6 +198,12 @@ fn check(work: &Work, cursor: &Cursor, namespace: &Namespace, more: &GetMore) ->
             ),
         ));
     }
+    if !cursor.needs.are_met(&work.ctx, namespace) {
+        return Err(Fault::new(
+            code::UNAUTHORIZED,
+            format!("not authorized for getMore with cursor id {}", more.cursor),
+        ));
+    }
     if more.is_timed && !cursor.feed.waits() && !work.in_transaction() {
         return Err(Fault::new(
             code::BAD_VALUE,

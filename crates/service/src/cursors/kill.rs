@@ -1,6 +1,7 @@
 //! Closes cursors.
 
-use crate::documents::Work;
+use crate::documents::fault::{Fault, Result, code};
+use crate::documents::{Namespace, Work};
 
 /// Which cursors were closed.
 #[derive(Clone, Debug, Default)]
@@ -12,16 +13,23 @@ pub struct Killed {
 }
 
 /// Closes cursors by number.
-#[must_use]
-pub fn kill(work: &Work, ids: &[i64]) -> Killed {
+///
+/// # Errors
+/// When one of them is somebody else's, and who asks may not close those; then none is closed.
+pub fn kill(work: &Work, namespace: &Namespace, ids: &[i64]) -> Result<Killed> {
     let cursors = &work.ctx.service().documents_state().cursors;
+    if !ids.iter().all(|id| cursors.may_close(&work.ctx, *id)) {
+        return Err(Fault::new(
+            code::UNAUTHORIZED,
+            format!("not authorized to kill cursor on {namespace}"),
+        ));
+    }
     let mut killed = Killed::default();
     for id in ids {
-        if cursors.close(&work.ctx, *id) {
-            killed.killed.push(*id);
-        } else {
-            killed.not_found.push(*id);
+        match cursors.remove(*id) {
+            true => killed.killed.push(*id),
+            false => killed.not_found.push(*id),
         }
     }
-    killed
+    Ok(killed)
 }

@@ -25,7 +25,8 @@ use parking_lot::Mutex;
 use crate::changes::Changes;
 use crate::ctx::Ctx;
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::{Look, Namespace, Work};
+use crate::documents::{Look, Namespace, Needs, Work};
+use crate::logins::action::Action;
 use crate::sessions::{Kept, SessionId};
 
 pub(crate) use batch::Room;
@@ -136,6 +137,8 @@ pub(crate) struct Cursor {
     /// The login that opened it, where there are logins.
     pub(crate) owner: Option<Arc<str>>,
     pub(crate) namespace: Namespace,
+    /// What whoever fetches from it must have the rights to.
+    pub(crate) needs: Needs,
     pub(crate) feed: Feed,
     pub(crate) no_timeout: bool,
     /// The session and the transaction in which it was opened.
@@ -152,6 +155,7 @@ pub(crate) struct Cursor {
 
 struct Slot {
     owner: Option<Arc<str>>,
+    namespace: Namespace,
     /// Why it was stopped instead, if the memory of all requests was used up while it was the one that held most.
     cursor: std::result::Result<Arc<tokio::sync::Mutex<Cursor>>, Stop>,
     used: Instant,
@@ -195,6 +199,7 @@ impl Cursors {
         };
         let no_timeout = cursor.no_timeout;
         let owner = cursor.owner.clone();
+        let namespace = cursor.namespace.clone();
         let session = cursor.place.as_ref().map(|(session, _)| session.clone());
         let stream = matches!(cursor.feed, Feed::Changes(_));
         let budget = Arc::clone(&cursor.budget);
@@ -203,6 +208,7 @@ impl Cursors {
             id,
             Slot {
                 owner,
+                namespace,
                 cursor: Ok(cursor),
                 used: now,
                 no_timeout,
@@ -288,13 +294,15 @@ impl Cursors {
         self.slots.lock().remove(&id).is_some()
     }
 
-    /// Closes a cursor that is open to a request.
-    fn close(&self, ctx: &Ctx, id: i64) -> bool {
-        let mut slots = self.slots.lock();
-        let shared = slots
-            .get(&id)
-            .is_some_and(|slot| ctx.shares_with(slot.owner.as_deref()));
-        shared && slots.remove(&id).is_some()
+    /// Whether a request may close a cursor: its own, or any on a collection where it has the right to. One that is not there
+    /// hurts nobody.
+    fn may_close(&self, ctx: &Ctx, id: i64) -> bool {
+        let slots = self.slots.lock();
+        let Some(slot) = slots.get(&id) else {
+            return true;
+        };
+        ctx.shares_with(slot.owner.as_deref())
+            || Needs::Own(Action::KillAnyCursor).are_met(ctx, &slot.namespace)
     }
 }
 
@@ -308,7 +316,7 @@ pub(crate) async fn open(
     namespace: &Namespace,
     mut feed: Feed,
     mut room: Room,
-    options: Keep,
+    keep: Keep,
 ) -> Result<Batch> {
     let ended = room.is_none() || feed.next(work, look, &mut room).await?;
     let ended = ended && !room.is_none();
@@ -320,7 +328,7 @@ pub(crate) async fn open(
         work.examined(keys, documents);
     }
     let (documents, held) = room.into_documents();
-    let cursor = if ended || options.single_batch {
+    let cursor = if ended || keep.single_batch {
         0
     } else {
         // Where batches wait, the time was that of the first alone.
@@ -328,8 +336,9 @@ pub(crate) async fn open(
         let cursor = Cursor {
             owner: work.ctx.login.clone(),
             namespace: namespace.clone(),
+            needs: keep.needs,
             feed,
-            no_timeout: options.no_timeout,
+            no_timeout: keep.no_timeout,
             place: work.owner(),
             kept: work.kept().cloned(),
             time_left,
@@ -362,6 +371,7 @@ fn pause(budget: &Budget) {
 pub fn list(
     work: &Work,
     namespace: &Namespace,
+    needs: Needs,
     documents: Vec<Bytes>,
     size: Option<usize>,
 ) -> Result<Batch> {
@@ -375,6 +385,7 @@ pub fn list(
         let left = Cursor {
             owner: work.ctx.login.clone(),
             namespace: namespace.clone(),
+            needs,
             feed: Feed::Held(held),
             no_timeout: false,
             place: work.owner(),
@@ -396,8 +407,10 @@ pub fn list(
 }
 
 /// Whether and how what is left is kept.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Keep {
+    /// What whoever fetches from it must have the rights to.
+    pub(crate) needs: Needs,
     pub(crate) single_batch: bool,
     pub(crate) no_timeout: bool,
 }

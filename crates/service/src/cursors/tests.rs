@@ -6,6 +6,7 @@ fn cursor(no_timeout: bool) -> Cursor {
     Cursor {
         owner: None,
         namespace: Namespace::pseudo("d", "c"),
+        needs: Needs::Nothing,
         feed: Feed::Held(Held::new([], None, &Arc::default())),
         no_timeout,
         place: None,

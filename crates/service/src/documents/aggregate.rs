@@ -77,14 +77,14 @@ pub(crate) async fn run(
     let splits = stages.is_some();
     let stages = stages.unwrap_or(&aggregate.pipeline);
     let mut pipeline = Pipeline::parse_behind(stages, of_view, &language.options)?;
-    check_pipeline(work, shown, &pipeline)?;
+    let needs = check_pipeline(work, shown, &pipeline)?;
     find_places(work, namespace, &mut pipeline).await?;
     if work.in_transaction() {
         allowed(&pipeline)?;
     }
     if let Some(Own::ChangeStream(options)) = pipeline.source() {
         let pipeline = (&pipeline, splits);
-        return crate::changes::open(work, namespace, options, pipeline, aggregate).await;
+        return crate::changes::open(work, namespace, options, pipeline, (aggregate, needs)).await;
     }
     check_views(work, namespace, &pipeline, &language).await?;
     if let Some(destination) = Destination::of(namespace, &pipeline)? {
@@ -111,6 +111,7 @@ pub(crate) async fn run(
     let room = Room::new(Some(documents_max), work.memory());
     let feed = Feed::Piped(Box::new(piped));
     let keep = Keep {
+        needs,
         single_batch: aggregate.single_batch,
         no_timeout: false,
     };

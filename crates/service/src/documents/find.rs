@@ -12,11 +12,13 @@ use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
 use crate::documents::needed::Needed;
 use crate::documents::plan::{Access, Question, plan};
+use crate::documents::rights::Needs;
 use crate::documents::search;
 use crate::documents::sorted::sorted;
 use crate::documents::views;
 use crate::documents::walk::{Source, Walk};
 use crate::documents::work::Work;
+use crate::logins::action::Action;
 
 /// What to read.
 #[derive(Clone, Debug, Default)]
@@ -158,6 +160,7 @@ pub async fn find(work: &mut Work, namespace: &Namespace, find: &Find) -> Result
     let documents_max = find.batch_size.unwrap_or(FIRST_BATCH_DOCUMENTS);
     let room = Room::new(Some(documents_max), work.memory());
     let keep = Keep {
+        needs: Needs::Own(Action::Find),
         single_batch: find.single_batch,
         no_timeout: find.no_timeout,
     };

@@ -84,6 +84,7 @@ pub use plan::Hint;
 pub use profile::{has_profile, make_profile, record_profile};
 pub use provision::{Making, Provisioned, provision, provisioned};
 pub use rename::rename;
+pub use rights::{Needs, knows};
 pub use state::State;
 pub use stats::collection_stats;
 pub use update::{Change, update};

@@ -1,6 +1,8 @@
 //! Which rights a pipeline needs. They are decided from its stages as they were parsed, which are those that run: what is
 //! checked and what is done cannot differ, however the command was spelled.
 
+use std::sync::Arc;
+
 use lapsedb_mql::stages::{
     Asked, Begins, Merge, Pipeline, Source, WhenMatched, WhenNotMatched, Writes,
 };
@@ -12,21 +14,53 @@ use crate::documents::namespace::Namespace;
 use crate::documents::sources::{CurrentOp, listed_sessions};
 use crate::documents::work::Work;
 use crate::logins::action::Action;
-use crate::logins::privilege::Target;
+use crate::logins::privilege::{Privileges, Target};
 
-/// The name that stands for the whole of a database where a command names no collection.
-const WHOLE_DATABASE: &str = "$cmd.aggregate";
+/// How names begin that stand for the whole of a database where a command names no collection.
+const WHOLE_DATABASE: &str = "$cmd.";
 
 /// One right: an action on a target.
-type Right = (Action, Target);
+pub type Right = (Action, Target);
 
-/// Refuses a pipeline over a collection or view that who asks may not run.
+/// What a cursor needs: whoever fetches from it must still have the rights that it was opened by, as in MongoDB.
+#[derive(Clone, Debug)]
+pub enum Needs {
+    /// Nothing: what it shows was chosen by the rights of who opened it, or nothing binds who did.
+    Nothing,
+    /// One action on the namespace of the cursor.
+    Own(Action),
+    /// All of these.
+    All(Arc<[Right]>),
+}
+
+impl Needs {
+    /// Whether who asks has it, for a cursor on a namespace.
+    pub(crate) fn are_met(&self, ctx: &Ctx, namespace: &Namespace) -> bool {
+        let Some(own) = &ctx.rights else {
+            return true;
+        };
+        match self {
+            Needs::Nothing => true,
+            Needs::Own(action) => own.allow(*action, &target_of(namespace)),
+            Needs::All(rights) => missing(own, rights).is_none(),
+        }
+    }
+}
+
+/// Whether who asks may do anything at all to a collection.
+#[must_use]
+pub fn knows(ctx: &Ctx, database: &str, collection: &str) -> bool {
+    let rights = ctx.rights.as_ref();
+    rights.is_none_or(|rights| rights.know_collection(database, collection))
+}
+
+/// Refuses a pipeline over a collection or view that who asks may not run; says what its cursor needs.
 ///
 /// # Errors
 /// When a right is missing, or options of a stage that decide on it are wrong.
-pub(crate) fn check_pipeline(work: &Work, shown: &Namespace, pipeline: &Pipeline) -> Result<()> {
+pub(crate) fn check_pipeline(work: &Work, shown: &Namespace, pipeline: &Pipeline) -> Result<Needs> {
     if work.ctx.rights.is_none() {
-        return Ok(());
+        return Ok(Needs::Nothing);
     }
     let mut rights = Vec::new();
     begins(&work.ctx, shown, pipeline.asked(), &mut rights)?;
@@ -37,7 +71,8 @@ pub(crate) fn check_pipeline(work: &Work, shown: &Namespace, pipeline: &Pipeline
         work.bypasses_validation(),
         &mut rights,
     );
-    allow(&work.ctx, shown, &rights)
+    allow(&work.ctx, shown, &rights)?;
+    Ok(Needs::All(rights.into()))
 }
 
 /// Refuses a view that shows what who makes it may not read.
@@ -59,10 +94,7 @@ fn allow(ctx: &Ctx, shown: &Namespace, rights: &[Right]) -> Result<()> {
     let Some(own) = &ctx.rights else {
         return Ok(());
     };
-    match rights
-        .iter()
-        .find(|(action, target)| !own.allow(*action, target))
-    {
+    match missing(own, rights) {
         None => Ok(()),
         Some((action, target)) => Err(Fault::new(
             code::UNAUTHORIZED,
@@ -73,6 +105,13 @@ fn allow(ctx: &Ctx, shown: &Namespace, rights: &[Right]) -> Result<()> {
             ),
         )),
     }
+}
+
+/// The first right that somebody does not have.
+fn missing<'r>(own: &Privileges, rights: &'r [Right]) -> Option<&'r Right> {
+    rights
+        .iter()
+        .find(|(action, target)| !own.allow(*action, target))
 }
 
 /// What reading from the beginning of the pipeline needs.
@@ -167,8 +206,9 @@ fn merges(merge: &Merge) -> impl Iterator<Item = Action> {
 }
 
 fn target_of(namespace: &Namespace) -> Target {
-    match namespace.collection.as_str() {
-        WHOLE_DATABASE => Target::Database(namespace.database.clone()),
-        name => Target::Collection(namespace.database.clone(), name.to_owned()),
+    let database = namespace.database.clone();
+    match namespace.collection.starts_with(WHOLE_DATABASE) {
+        true => Target::Database(database),
+        false => Target::Collection(database, namespace.collection.clone()),
     }
 }

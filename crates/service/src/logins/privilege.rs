@@ -114,10 +114,10 @@ impl ByName {
         }
     }
 
-    fn allow(&self, action: Action, database: &str, collection: &str) -> bool {
+    fn on(&self, database: &str, collection: &str) -> Actions {
         let collections = self.0.get(database);
         let actions = collections.and_then(|collections| collections.get(collection));
-        actions.is_some_and(|actions| actions.contains(action))
+        actions.copied().unwrap_or_default()
     }
 
     fn iter(&self) -> impl Iterator<Item = (&str, &str, Actions)> {
@@ -212,34 +212,49 @@ impl Privileges {
     /// Whether an action may be done to a target.
     #[must_use]
     pub fn allow(&self, action: Action, target: &Target) -> bool {
-        if self.everything.contains(action) {
-            return true;
-        }
-        let named = &self.collections;
-        match target {
-            Target::Cluster => self.cluster.contains(action),
-            Target::Database(db) => {
-                named.allow(action, db, "")
-                    || (!APART.contains(&db.as_str()) && named.allow(action, "", ""))
-            }
-            Target::Collection(db, name) => {
-                let ordinary = !name.starts_with(SYSTEM);
-                named.allow(action, db, name)
-                    || named.allow(action, "", name)
-                    || (ordinary && named.allow(action, db, ""))
-                    || (ordinary && !APART.contains(&db.as_str()) && named.allow(action, "", ""))
-                    || self.allow_bucket(action, db, name)
-            }
-        }
+        self.covering(target)
+            .any(|actions| actions.contains(action))
     }
 
-    fn allow_bucket(&self, action: Action, db: &str, name: &str) -> bool {
-        let Some(name) = name.strip_prefix(BUCKETS) else {
-            return false;
+    /// Whether there is anything that may be done to a collection.
+    #[must_use]
+    pub fn know_collection(&self, database: &str, name: &str) -> bool {
+        let target = Target::Collection(database.to_owned(), name.to_owned());
+        self.covering(&target).any(|actions| !actions.is_empty())
+    }
+
+    /// The actions of each resource that a target belongs to.
+    fn covering<'a>(&'a self, target: &'a Target) -> impl Iterator<Item = Actions> + 'a {
+        let (alone, places, bucket) = match target {
+            Target::Cluster => (self.cluster, [None; 4], None),
+            Target::Database(db) => {
+                let everywhere = !APART.contains(&db.as_str());
+                let all = everywhere.then_some(("", ""));
+                let places = [Some((db.as_str(), "")), all, None, None];
+                (Actions::default(), places, None)
+            }
+            Target::Collection(db, name) => {
+                let (db, name) = (db.as_str(), name.as_str());
+                let ordinary = !name.starts_with(SYSTEM);
+                let everywhere = ordinary && !APART.contains(&db);
+                let places = [
+                    Some((db, name)),
+                    Some(("", name)),
+                    ordinary.then_some((db, "")),
+                    everywhere.then_some(("", "")),
+                ];
+                let bucket = name.strip_prefix(BUCKETS);
+                (Actions::default(), places, bucket.map(|name| (db, name)))
+            }
         };
-        let places = [(db, name), ("", name), (db, ""), ("", "")];
-        let mut places = places.into_iter();
-        places.any(|(db, name)| self.buckets.allow(action, db, name))
+        let buckets = bucket
+            .into_iter()
+            .flat_map(|(db, name)| [(db, name), ("", name), (db, ""), ("", "")]);
+        let places = places.into_iter().flatten();
+        [self.everything, alone]
+            .into_iter()
+            .chain(places.map(|(db, name)| self.collections.on(db, name)))
+            .chain(buckets.map(|(db, name)| self.buckets.on(db, name)))
     }
 
     /// Whether there is anything that may be done in a database.
