@@ -37,15 +37,38 @@ pub enum DateSource {
     /// A date index, with seconds of its own.
     Index,
     /// The base of the time to live of documents that inherit the collection's default.
-    Default {
-        /// The second from which on documents are written under this number.
-        since: Secs,
-    },
+    Default(EraSpan),
     /// The end of documents with a ttl of their own: their base and their ttl.
-    Own {
-        /// See [`DateSource::Default`].
-        since: Secs,
-    },
+    Own(EraSpan),
+}
+
+/// Which of a collection's settings a rule follows, by their number among all that were ever in force.
+///
+/// Numbers and not times: several settings may follow each other in the same millisecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EraSpan {
+    /// The first one.
+    pub from: u64,
+    /// The first one that it does not follow any more; none while it follows the setting in force.
+    pub until: Option<u64>,
+}
+
+impl EraSpan {
+    /// From a setting on.
+    #[must_use]
+    pub const fn from(from: u64) -> EraSpan {
+        EraSpan { from, until: None }
+    }
+
+    /// Whether a rule followed the setting of this number.
+    #[must_use]
+    pub const fn has(self, number: u64) -> bool {
+        let over = match self.until {
+            Some(until) => number >= until,
+            None => false,
+        };
+        self.from <= number && !over
+    }
 }
 
 /// What a collection says of the dates under one number.
@@ -69,12 +92,22 @@ impl DateSource {
     /// How long a document lives after its date under a setting; `indexed` is what a date index says.
     #[must_use]
     pub const fn life(self, setting: Setting, indexed: Option<Secs>) -> Option<Secs> {
+        match self {
+            DateSource::Index => indexed,
+            DateSource::Default(eras) | DateSource::Own(eras) if eras.until.is_some() => None,
+            DateSource::Default(_) | DateSource::Own(_) => self.life_under(setting),
+        }
+    }
+
+    /// How long a document lives after its base under a setting that its rule follows.
+    #[must_use]
+    pub const fn life_under(self, setting: Setting) -> Option<Secs> {
         match (self, setting) {
-            (DateSource::Index, _) => indexed,
-            (DateSource::Default { .. }, Setting::OnWithDefault(life)) => Some(life),
-            (DateSource::Own { .. }, Setting::On | Setting::OnWithDefault(_)) => Some(Secs(0)),
-            (DateSource::Default { .. }, Setting::On | Setting::Off)
-            | (DateSource::Own { .. }, Setting::Off) => None,
+            (DateSource::Default(_), Setting::OnWithDefault(life)) => Some(life),
+            (DateSource::Own(_), Setting::On | Setting::OnWithDefault(_)) => Some(Secs(0)),
+            (DateSource::Default(_), Setting::On | Setting::Off)
+            | (DateSource::Own(_), Setting::Off)
+            | (DateSource::Index, _) => None,
         }
     }
 }

@@ -13,7 +13,7 @@ pub mod time;
 pub mod ttl;
 
 pub use clock::Clock;
-pub use dates::{DateRule, DateRules, DateSource, Dated, Dates};
+pub use dates::{DateRule, DateRules, DateSource, Dated, Dates, EraSpan};
 pub use eras::{Era, Eras};
 pub use header::{HEADER_BYTES, Header};
 pub use mark::{MARK_BYTES, Mark};

@@ -341,7 +341,8 @@ pub(crate) fn collection_of(
     let index = IndexPolicy::parse(document.get("indexingPolicy").unwrap_or(&Value::Undefined))
         .map_err(|_| bad("index policy"))?;
     let history = record.body.get("history").unwrap_or(Value::undefined());
-    let history = History::of_value(history).ok_or_else(|| bad("history"))?;
+    let mut history = History::of_value(history).ok_or_else(|| bad("history"))?;
+    history.eras = history.eras.committed(record.at);
     let (lsn, written) = history.shown.unwrap_or((record.lsn, record.written));
     let indexes = match record.body.get("indexes").and_then(Value::as_object) {
         Some(indexes) => NamedIndexes::from_object(indexes, record.at, language)?,

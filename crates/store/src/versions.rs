@@ -28,7 +28,6 @@ use crate::catalog::Collection;
 use crate::change_feed::{ChangeLimits, Within};
 use crate::error::Result;
 use crate::keys::{self, CollectionId};
-pub(crate) use crate::versions::expiries::moment;
 
 use crate::versions::event::{Event, Place};
 use crate::versions::grave::Grave;

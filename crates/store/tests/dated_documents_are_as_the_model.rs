@@ -40,8 +40,8 @@ enum Step {
     Drop(usize),
     Life(usize, u64),
     Change(Setting),
-    /// Sets another path of bases, and perhaps gives documents theirs.
-    Path(Option<usize>, bool),
+    /// Sets another path of bases, perhaps with another default, and perhaps gives documents theirs.
+    Path(Option<usize>, Option<Setting>, bool),
     Rebase,
     Advance(u64),
     NextSecond,
@@ -89,6 +89,8 @@ struct Model {
     items: Vec<Item>,
     indexes: [Option<Index>; SLOTS],
     setting: Setting,
+    /// The setting that comes into force once documents are gone through; nothing expires by a ttl until then.
+    then: Option<Setting>,
     path: Option<usize>,
     /// How many paths there were, and whether documents are still to be gone through.
     paths: u64,
@@ -140,6 +142,7 @@ impl Model {
             }
         }
         self.since = now.unsigned_abs() / 1000;
+        self.setting = self.then.take().unwrap_or(self.setting);
         self.settle(now);
     }
 
@@ -179,8 +182,19 @@ impl Model {
         }
     }
 
-    fn change(&mut self, setting: Setting, now: i64) {
+    /// The setting that clients have asked for last.
+    fn wanted(&self) -> Setting {
+        self.then.unwrap_or(self.setting)
+    }
+
+    /// Changes the setting and the path, or one of them. While two bases are in use, a new setting waits.
+    fn change(&mut self, wanted: Setting, path: Option<usize>, now: i64) {
         self.settle(now);
+        let moves = path != self.path;
+        let two = moves || self.rebasing;
+        let waits = self.then.is_some() || (two && wanted != self.setting);
+        self.then = Some(wanted).filter(|wanted| waits && *wanted != Setting::Off);
+        let setting = if waits { Setting::Off } else { wanted };
         for item in &mut self.items {
             let end = Self::ttl_end(self.setting, item);
             let after = Self::ttl_end(setting, item);
@@ -189,6 +203,10 @@ impl Model {
             item.buried |= lets_go && end.is_some_and(|end| end <= i128::from(now));
         }
         self.setting = setting;
+        if moves {
+            (self.path, self.rebasing) = (path, true);
+            self.paths += 1;
+        }
         self.since = u64::try_from(now).unwrap() / 1000;
         self.settle(now);
     }
@@ -324,18 +342,15 @@ impl Story<'_> {
             }
             Step::Change(setting) => {
                 self.bench.setting(*setting).await;
-                self.model.change(*setting, now);
+                self.model.change(*setting, self.model.path, now);
             }
-            Step::Path(path, build) => {
-                if self.model.path != *path {
-                    let parsed = path.map(|path| Path::parse_pointer(PATHS[path]).unwrap());
-                    self.bench.ttl(self.model.setting, parsed.as_ref()).await;
-                    self.model.change(self.model.setting, now);
-                    (self.model.path, self.model.rebasing) = (*path, true);
-                    self.model.paths += 1;
-                    if *build {
-                        self.rebase().await;
-                    }
+            Step::Path(path, setting, build) => {
+                let parsed = path.map(|path| Path::parse_pointer(PATHS[path]).unwrap());
+                let setting = setting.unwrap_or(self.model.wanted());
+                self.bench.ttl(setting, parsed.as_ref()).await;
+                self.model.change(setting, *path, now);
+                if *build {
+                    self.rebase().await;
                 }
             }
             Step::Rebase => self.rebase().await,
@@ -560,7 +575,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         8 => (0..SLOTS).prop_map(Step::Drop),
         12 => (0..SLOTS, life()).prop_map(|(slot, life)| Step::Life(slot, life)),
         10 => any_setting().prop_map(Step::Change),
-        8 => (prop::option::of(0..PATHS.len()), prop::bool::weighted(0.8)).prop_map(|(path, build)| Step::Path(path, build)),
+        8 => (prop::option::of(0..PATHS.len()), prop::option::of(any_setting()), prop::bool::weighted(0.8))
+            .prop_map(|(path, setting, build)| Step::Path(path, setting, build)),
         4 => Just(Step::Rebase),
         30 => advance.prop_map(Step::Advance),
         5 => Just(Step::NextSecond),
@@ -584,6 +600,7 @@ async fn compare_all(place: Place, steps: &[Step]) -> Result<(), TestCaseError> 
             items: Vec::new(),
             indexes: [None; SLOTS],
             setting: Setting::Off,
+            then: None,
             path: None,
             paths: 0,
             rebasing: false,

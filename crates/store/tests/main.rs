@@ -15,6 +15,7 @@ mod date_indexes_end_documents;
 mod dated_documents_are_as_the_model;
 mod feeds_cost_what_they_read;
 mod model;
+mod moments_of_expiry_are_as_the_model;
 mod named_indexes_hold_what_documents_have;
 mod passing_finds_what_asking_finds;
 mod purging_costs_little;

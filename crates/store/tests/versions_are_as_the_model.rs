@@ -342,12 +342,11 @@ impl<'a> Bench<'a> {
         if setting == collection.policy.setting {
             return;
         }
-        let policy = collection.policy.changed(setting, view.now());
-        let eras = &mut self.history.eras;
-        *eras = eras.changed(collection.policy.setting, view.now().secs());
+        let mut body = collection.body();
+        body.history.shown = None;
         let mut change = MetaChange::default();
-        let key = keys::meta_numbered(MetaKind::Collection, self.cid.0);
-        change.put(key, self.body(policy));
+        let ttl = collection.ttl_changed(setting, None, view.now());
+        ttl.put(body, &mut change);
         self.store().change_catalog(&view, change).await.unwrap();
         self.model.change(setting, self.now());
     }

@@ -43,8 +43,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Value, wanted: Option<&Wanted>) 
         let mut numbers = Numbers::of(&view);
         let cid = CollectionId(numbers.take(CHILD_OF_DATABASE_MAX)?);
         let ttl = (policy.setting, definition.ttl_path.as_ref());
-        let indexes =
-            NamedIndexes::default().with_ttl(policy.setting, ttl, view.now().secs(), true);
+        let indexes = NamedIndexes::default().with_ttl(policy.setting, ttl, 0, true);
         let record = CollectionBody {
             cid,
             database: database.number,

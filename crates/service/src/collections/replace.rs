@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lapsedb_record::Secs;
 use lapsedb_store::catalog::CollectionBody;
-use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::{
-    Collection, CollectionId, History, MetaChange, Rebased, View, policy_retention,
+    Collection, CollectionId, History, MetaChange, Rebased, TtlChange, policy_retention,
 };
 use lapsedb_value::{Object, Value, order};
 
@@ -45,25 +43,17 @@ pub async fn replace(
         conditions.allow_change(old.lsn)?;
         let definition = Definition::parse_replacement(body, &old.document)?;
         let mut change = MetaChange::default();
-        let new = replaced(&view, &old, definition, &mut change);
+        let path = definition.ttl_path.as_ref();
+        let ttl = old.ttl_changed(setting_of(definition.default_ttl), path, view.now());
+        let new = replaced(&old, definition, &ttl);
         if new.history.kept && !old.history.kept {
             change.begin_versions(&view, &old).await?;
         }
         let record = CollectionBody {
-            cid: new.cid,
-            database: new.database,
-            id: &new.id,
-            document: new.document.clone(),
-            index_generation: new.index_generation,
-            policy: new.policy,
-            mongo: new.mongo.as_deref(),
             history: new.history.clone(),
-            indexes: Some(&new.indexes),
+            ..new.body()
         };
-        change.put(
-            keys::meta_numbered(MetaKind::Collection, new.cid.0),
-            record.into_object(),
-        );
+        ttl.put(record, &mut change);
         if let Some(done) = attempts.commit(ctx, &view, change).await? {
             if new.indexes.is_rebasing() {
                 drop(view);
@@ -92,35 +82,14 @@ pub async fn replace(
 }
 
 /// The collection as the definition makes it.
-fn replaced(
-    view: &View,
-    old: &Collection,
-    definition: Definition,
-    change: &mut MetaChange,
-) -> Collection {
-    let setting = setting_of(definition.default_ttl);
-    let mut policy = old.policy;
-    let mut history = History {
+fn replaced(old: &Collection, definition: Definition, ttl: &TtlChange) -> Collection {
+    let history = History {
         // Versions that are kept stay so: a reader may be following them. Without a policy they end when none comes.
         kept: old.history.kept || policy_retention(&definition.document).is_some(),
-        eras: old.history.eras.clone(),
+        eras: ttl.eras.clone(),
         shown: None,
         retention: old.history.retention,
     };
-    let now = view.now().secs();
-    let ttl = (setting, definition.ttl_path.as_ref());
-    let indexes = old.indexes.with_ttl(policy.setting, ttl, now, false);
-    let setting = indexes.in_force(setting);
-    if indexes.buries() {
-        change.hold_readers();
-    }
-    if setting != policy.setting || indexes.is_rebasing() {
-        policy = policy.changed(setting, view.now());
-        history.eras = history.eras.changed(old.policy.setting, now);
-        // The burial marks are those of the view's second. An item that ends later, but before the commit, would come
-        // back to life: so the commit must fall into the same second, or all is decided anew.
-        change.not_after(now.plus(Secs(1)).millis());
-    }
     let same_index = order::deep_equal(index_of(&old.document), index_of(&definition.document));
     Collection {
         cid: old.cid,
@@ -135,9 +104,9 @@ fn replaced(
         index_generation: old.index_generation + u32::from(!same_index),
         index_ready_generation: old.index_ready_generation,
         unique_keys: definition.unique_keys,
-        policy,
+        policy: ttl.policy,
         mongo: old.mongo.clone(),
-        indexes: Arc::new(indexes),
+        indexes: Arc::new(ttl.indexes.clone()),
         history,
     }
 }

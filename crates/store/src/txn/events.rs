@@ -8,7 +8,6 @@ use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
 use crate::keys::{CollectionId, ItemKey, Ordinal};
 use crate::versions::event::{EventKind, NewEvent, key_next};
-use crate::versions::moment;
 use crate::versions::state::State;
 use crate::view::View;
 
@@ -214,7 +213,7 @@ fn end(
 ) -> Template {
     let event = NewEvent {
         kind: EventKind::Expire,
-        happened: moment(&collection.history.eras, &view.lens(collection), mark),
+        happened: collection.history.eras.death(&view.lens(collection), mark),
         note: &[],
         key,
         current: None,

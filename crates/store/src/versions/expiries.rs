@@ -8,9 +8,7 @@
 use std::sync::Arc;
 
 use lapsedb_kv::{Batch, Engine, Expect, Scan, Snapshot, Space, Template};
-use lapsedb_record::{
-    Eras, Expiry, HEADER_BYTES, ItemTtl, Lens, Mark, Millis, Secs, Setting, Stored,
-};
+use lapsedb_record::{Expiry, HEADER_BYTES, ItemTtl, Lens, Mark, Millis, Secs, Setting, Stored};
 
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
@@ -339,14 +337,5 @@ async fn log_entries(
 }
 
 fn death(collection: &Collection, lens: &Lens, mark: &Mark) -> Option<Millis> {
-    moment(&collection.history.eras, lens, mark)
-}
-
-/// When a record died: a date ends it to the millisecond, everything else with a second.
-pub(crate) fn moment(eras: &Eras, lens: &Lens, mark: &Mark) -> Option<Millis> {
-    let second = eras.death(lens, mark)?;
-    match lens.dates.expiry(&mark.dates) {
-        Expiry::At(end) if end.secs() == second => Some(end),
-        Expiry::At(_) | Expiry::Never => Some(second.millis()),
-    }
+    collection.history.eras.death(lens, mark)
 }

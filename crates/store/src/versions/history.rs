@@ -1,6 +1,6 @@
 //! What a collection's record says of its past: whether versions are kept, and which settings it has had.
 
-use lapsedb_record::{Era, Eras, Secs, Setting};
+use lapsedb_record::{Era, Eras, Millis, Secs, Setting};
 use lapsedb_value::{Object, Value};
 
 use crate::catalog::Collection;
@@ -36,13 +36,15 @@ impl History {
     pub(crate) fn into_value(self) -> Value {
         let former = self.eras.former.iter().map(|era| {
             let mut object = Object::new();
-            object.push("since", number(era.since.0));
+            object.push("sinceMs", number(era.since.0));
             object.push("ttl", setting_value(era.setting));
             Value::Object(object)
         });
         let mut object = Object::new();
         object.push("kept", Value::Bool(self.kept));
-        object.push("since", number(self.eras.since.0));
+        object.push("sinceMs", number(self.eras.since.0));
+        object.push("changes", number(self.eras.changes));
+        object.push("begins", Value::Bool(self.eras.begins));
         object.push("former", Value::Array(former.collect()));
         if let Some((lsn, second)) = self.shown {
             object.push("shownLsn", number(lsn));
@@ -59,12 +61,22 @@ impl History {
         if value.is_undefined() {
             return Some(History::default());
         }
+        let since = |value: &Value| match value.get("sinceMs") {
+            // A record of an older version says seconds.
+            Value::Undefined => Some(Secs(unsigned(value.get("since"))?).millis()),
+            since => unsigned(since).map(Millis),
+        };
         let former = value.get("former").as_array()?.iter().map(|era| {
             Some(Era {
-                since: Secs(unsigned(era.get("since"))?),
+                since: since(era)?,
                 setting: setting_of(era.get("ttl"))?,
             })
         });
+        let former = former.collect::<Option<Vec<_>>>()?;
+        let changes = match value.get("changes") {
+            Value::Undefined => former.len() as u64,
+            changes => unsigned(changes)?,
+        };
         let shown = match value.get("shownLsn") {
             Value::Undefined => None,
             lsn => Some((unsigned(lsn)?, Secs(unsigned(value.get("shownSecond"))?))),
@@ -72,8 +84,10 @@ impl History {
         Some(History {
             kept: value.get("kept").as_bool()?,
             eras: Eras {
-                former: former.collect::<Option<_>>()?,
-                since: Secs(unsigned(value.get("since"))?),
+                former,
+                since: since(value)?,
+                changes,
+                begins: matches!(value.get("begins"), Value::Bool(true)),
             },
             shown,
             retention: unsigned(value.get("retention")).map(Secs),
@@ -137,7 +151,7 @@ mod tests {
         let settings = [Setting::Off, Setting::On, Setting::OnWithDefault(Secs(7))];
         let mut eras = Eras::default();
         for (at, setting) in settings.into_iter().enumerate() {
-            eras = eras.changed(setting, Secs(at as u64 + 5));
+            eras = eras.changed(setting, Millis(at as u64 + 5));
         }
         for shown in [None, Some((77, Secs(12)))] {
             let history = History {

@@ -126,25 +126,11 @@ impl Bench {
     /// Sets the default and the path of bases, as a replacement of the collection does, and gives no document its base yet.
     pub async fn ttl(&self, setting: Setting, path: Option<&Path>) {
         let (view, collection) = self.look().await;
-        let now = view.now().secs();
-        let was = collection.policy.setting;
-        let indexes = collection
-            .indexes
-            .with_ttl(was, (setting, path), now, false);
-        let setting = indexes.in_force(setting);
         let mut body = collection.body();
-        body.policy = collection.policy.changed(setting, view.now());
-        body.history.eras = body.history.eras.changed(collection.policy.setting, now);
         body.history.shown = None;
-        body.indexes = Some(&indexes);
         let mut change = MetaChange::default();
-        if indexes.buries() {
-            change.hold_readers();
-        }
-        change.put(
-            keys::meta_numbered(MetaKind::Collection, CID.0),
-            body.into_object(),
-        );
+        let ttl = collection.ttl_changed(setting, path, view.now());
+        ttl.put(body, &mut change);
         self.store().change_catalog(&view, change).await.unwrap();
     }
 

@@ -4,13 +4,13 @@
 //! the base itself, and the rule of its number has the default's seconds; one with a ttl of its own keeps base and ttl
 //! together, and its rule has no seconds to add. Of its write time such a document says "never".
 
-use lapsedb_record::{DateRule, DateSource, Dated, Header, ItemTtl, Secs, Setting};
+use lapsedb_record::{DateRule, DateSource, Dated, EraSpan, Header, ItemTtl, Secs, Setting};
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value};
 
 use super::NamedIndexes;
 use crate::index::composite::value_at;
-use crate::versions::history::{number as seconds, setting_of, setting_value, unsigned};
+use crate::versions::history::{number as integer, setting_of, setting_value, unsigned};
 
 /// Milliseconds of a second.
 const SECOND_MS: i64 = 1000;
@@ -31,7 +31,7 @@ pub(crate) struct TtlBase {
     then: Option<Setting>,
     /// Numbers of this path. Documents are written under the last ones.
     current: Vec<Numbers>,
-    /// Numbers of former paths, while living documents may still have them.
+    /// Numbers of former paths, while documents may still have them; living ones only until [`TtlBase::whole`] is true.
     former: Vec<Numbers>,
     /// Whether all living documents have the base that they have at this path.
     whole: bool,
@@ -46,8 +46,8 @@ struct Numbers {
     default: u32,
     /// Of those with a ttl of their own.
     own: u32,
-    /// The second from which on they are used.
-    since: Secs,
+    /// The settings that their rules follow.
+    eras: EraSpan,
 }
 
 impl Numbers {
@@ -56,10 +56,9 @@ impl Numbers {
     }
 
     const fn rules(&self) -> [(u32, DateSource); 2] {
-        let since = self.since;
         [
-            (self.default, DateSource::Default { since }),
-            (self.own, DateSource::Own { since }),
+            (self.default, DateSource::Default(self.eras)),
+            (self.own, DateSource::Own(self.eras)),
         ]
     }
 }
@@ -94,8 +93,8 @@ impl TtlBase {
         self.path.is_some() || !self.whole
     }
 
-    fn is_former(&self, date: &Dated) -> bool {
-        self.former.iter().any(|numbers| numbers.has(date.number))
+    fn has_former(&self, number: u32) -> bool {
+        self.former.iter().any(|numbers| numbers.has(number))
     }
 
     fn is_current(&self, date: &Dated) -> bool {
@@ -133,7 +132,7 @@ impl TtlBase {
         if header.dates.iter().any(|date| self.is_current(date)) {
             return None;
         }
-        let was_based = header.dates.iter().any(|date| self.is_former(date));
+        let was_based = header.dates.iter().any(|date| self.has_former(date.number));
         let written = i64::try_from(header.written.millis().0).unwrap_or(i64::MAX);
         let (ttl, date) = match self.life_of(document) {
             (_, None) if was_based => self.dated(ItemTtl::of_document(document), written),
@@ -144,7 +143,7 @@ impl TtlBase {
             ttl,
             ..header.clone()
         };
-        header.dates.retain(|date| !self.is_former(date));
+        header.dates.retain(|date| !self.has_former(date.number));
         header.dates.push(date);
         Some(header)
     }
@@ -165,15 +164,15 @@ fn base_millis(value: &Value) -> Option<i64> {
 }
 
 impl NamedIndexes {
-    /// What they are after the collection's setting was changed from another one, or the path of its documents' bases; `empty`
-    /// where there are no documents. What has expired stays so. If living documents have to be gone through, see
+    /// What they are after the collection's setting was changed from another one, or the path of its documents' bases, where the
+    /// new setting has the number `era` among all; `empty` where there are no documents. What has expired stays so. If living documents have to be gone through, see
     /// [`NamedIndexes::is_rebasing`]; which setting is in force then says [`NamedIndexes::in_force`].
     #[must_use]
     pub fn with_ttl(
         &self,
         was: Setting,
         (setting, path): (Setting, Option<&Path>),
-        now: Secs,
+        era: u64,
         empty: bool,
     ) -> NamedIndexes {
         let mut next = self.clone();
@@ -182,7 +181,9 @@ impl NamedIndexes {
         }
         let mut base = next.base.take().unwrap_or_else(|| TtlBase::new(setting));
         let moves = base.path.as_ref() != path;
-        let both = (moves && !empty && setting != was) || base.then.is_some();
+        // Two bases are in use until all are gone through, and one setting says nothing about both.
+        let two = (moves && !empty) || !base.whole;
+        let both = (two && setting != was) || base.then.is_some();
         base.then = (both && setting != Setting::Off).then_some(setting);
         let setting = if both { Setting::Off } else { setting };
         base.setting = setting;
@@ -204,7 +205,7 @@ impl NamedIndexes {
             base.current.push(Numbers {
                 default: next.take_number(),
                 own: next.take_number(),
-                since: now,
+                eras: EraSpan::from(era),
             });
         }
         next.base = Some(base);
@@ -244,23 +245,24 @@ impl NamedIndexes {
     }
 
     /// These indexes once all living documents have their bases, and the setting that comes into force with that, if one does.
-    pub(super) fn rebased(&self, now: Secs) -> (NamedIndexes, Option<Setting>) {
+    /// Whatever former numbers have ended stays so; `era` is the first setting that they follow no more.
+    pub(crate) fn rebased(&self, era: u64, now: Secs) -> (NamedIndexes, Option<Setting>) {
         let mut next = self.clone();
         let Some(base) = &mut next.base else {
             return (next, None);
         };
         let then = base.then.take();
-        let former = std::mem::take(&mut base.former);
+        for numbers in &mut base.former {
+            numbers.eras.until.get_or_insert(era);
+        }
         (base.whole, base.since) = (true, now);
+        base.setting = then.unwrap_or(base.setting);
         for rule in self.rules.all() {
-            if former.iter().any(|numbers| numbers.has(rule.number)) {
+            if self.base.iter().any(|base| base.has_former(rule.number)) {
                 next.bury_number(rule);
             }
         }
-        let next = match (then, next.ttl_path()) {
-            (Some(setting), path) => next.with_ttl(setting, (setting, path), now, false),
-            (None, _) => next,
-        };
+        next.rule();
         (next, then)
     }
 
@@ -286,7 +288,9 @@ impl NamedIndexes {
         let used = usize::from(base.is_written_to());
         let spent = base.current.len().saturating_sub(used);
         let spent = base.current.iter().take(spent);
+        let over = |numbers: &&Numbers| numbers.eras.until.is_some();
         spent
+            .chain(base.former.iter().filter(over))
             .map(|numbers| [numbers.default, numbers.own])
             .collect()
     }
@@ -294,8 +298,11 @@ impl NamedIndexes {
     /// Forgets numbers that no document has.
     pub(super) fn forget_numbers(&mut self, [number, _]: [u32; 2]) {
         if let Some(base) = &mut self.base {
-            base.current.retain(|numbers| !numbers.has(number));
-            if base.path.is_none() && base.whole && base.current.is_empty() {
+            for all in [&mut base.current, &mut base.former] {
+                all.retain(|numbers| !numbers.has(number));
+            }
+            let used = !base.current.is_empty() || !base.former.is_empty();
+            if base.path.is_none() && base.whole && !used {
                 self.base = None;
             }
         }
@@ -309,7 +316,10 @@ impl TtlBase {
                 let mut one = Object::with_capacity(3);
                 one.push("default", Value::Int64(i64::from(numbers.default)));
                 one.push("own", Value::Int64(i64::from(numbers.own)));
-                one.push("since", seconds(numbers.since.0));
+                one.push("era", integer(numbers.eras.from));
+                if let Some(until) = numbers.eras.until {
+                    one.push("untilEra", integer(until));
+                }
                 Value::Object(one)
             });
             Value::Array(all.collect())
@@ -325,7 +335,7 @@ impl TtlBase {
         object.push("current", numbers(&self.current));
         object.push("former", numbers(&self.former));
         object.push("whole", Value::Bool(self.whole));
-        object.push("since", seconds(self.since.0));
+        object.push("since", integer(self.since.0));
         object
     }
 
@@ -342,7 +352,11 @@ impl TtlBase {
                 Some(Numbers {
                     default: number(one.get("default"))?,
                     own: number(one.get("own"))?,
-                    since: Secs(unsigned(one.get("since"))?),
+                    eras: EraSpan {
+                        // A record of an older version does not say it.
+                        from: unsigned(one.get("era")).unwrap_or(0),
+                        until: unsigned(one.get("untilEra")),
+                    },
                 })
             })
             .collect()

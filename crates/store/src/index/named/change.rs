@@ -9,7 +9,7 @@ use lapsedb_value::Value;
 use super::{ENTRIES_FORMAT, IndexDefinition, MadeKeys, NamedIndex, NamedIndexes, PartialFilter};
 use crate::catalog::Collection;
 use crate::error::{Result, StoreError};
-use crate::keys::{self, CollectionId, MetaKind};
+use crate::keys::{self, CollectionId};
 use crate::view::View;
 use crate::{MetaChange, MetaDone, Store};
 
@@ -313,32 +313,13 @@ impl Store {
         collection: &Collection,
         indexes: &NamedIndexes,
     ) -> Result<MetaDone> {
-        // Whom this ends or buries gets its grace from this moment on.
-        let is_shown = indexes.ends_more_than(&collection.indexes);
-        self.put_indexes(view, collection, indexes, is_shown).await
-    }
-
-    /// Writes a collection's record with other indexes. Clients take it for changed only if that is to be shown.
-    pub(super) async fn put_indexes(
-        &self,
-        view: &View,
-        collection: &Collection,
-        indexes: &NamedIndexes,
-        is_shown: bool,
-    ) -> Result<MetaDone> {
         let mut body = collection.body();
-        body.indexes = Some(indexes);
-        let mut change = MetaChange::default();
-        if indexes.buries() {
-            change.hold_readers();
-        }
-        if is_shown {
+        // Whom this ends or buries gets its grace from this moment on: clients take the collection for changed.
+        if indexes.ends_more_than(&collection.indexes) {
             body.history.shown = None;
         }
-        change.put(
-            keys::meta_numbered(MetaKind::Collection, collection.cid.0),
-            body.into_object(),
-        );
+        let mut change = MetaChange::default();
+        collection.ttl_kept(indexes).put(body, &mut change);
         self.change_catalog(view, change).await
     }
 }

@@ -86,33 +86,15 @@ impl Store {
         }
     }
 
-    /// Says that all living documents have their bases. What former paths have ended stays so, and is told before they go.
+    /// Says that all living documents have their bases.
     async fn finish_bases(&self, cid: CollectionId, base: &TtlBase) -> Result<()> {
-        self.tell_expiries(cid, u64::MAX).await?;
         let view = self.view().await?;
         let collection = view.catalog().collection_numbered(cid);
         let same = |collection: &&Arc<Collection>| collection.indexes.base() == Some(base);
         if let Some(collection) = collection.filter(same) {
-            let now = view.now();
-            let (indexes, setting) = collection.indexes.rebased(now.secs());
-            let Some(setting) = setting else {
-                self.put_indexes(&view, collection, &indexes, false).await?;
-                return Ok(());
-            };
-            let mut body = collection.body();
-            body.indexes = Some(&indexes);
-            // Nothing has expired since time to live was switched off, so nothing is buried here that could come back.
-            body.policy = collection.policy.changed(setting, now);
-            body.history.eras = body
-                .history
-                .eras
-                .changed(collection.policy.setting, now.secs());
             let mut change = MetaChange::default();
-            change.hold_readers();
-            change.put(
-                keys::meta_numbered(MetaKind::Collection, cid.0),
-                body.into_object(),
-            );
+            let ttl = collection.ttl_rebased(view.now());
+            ttl.put(collection.body(), &mut change);
             self.change_catalog(&view, change).await?;
         }
         Ok(())
