@@ -6,10 +6,11 @@ use std::fmt;
 
 use lapsedb_store::index::policy::{IndexPolicy, Mode};
 use lapsedb_store::partition_key::PartitionKeyDef;
-use lapsedb_value::path::{Path, Segment};
+use lapsedb_value::path::{End, Path, Segment};
 use lapsedb_value::{Object, Str, Value};
 
 use crate::collections::{client_encryption, computed, search, spatial};
+use crate::limits::NESTING_LEVELS_MAX;
 use crate::names;
 
 /// Members of a collection's body that may not come twice.
@@ -23,6 +24,10 @@ pub const TTL_SECONDS_MAX: i64 = 2_147_483_647;
 
 /// The default TTL that means "on, but items live until they say otherwise".
 const TTL_NEVER: i64 = -1;
+
+/// Members that hold no second which times to live could be counted from: what the server sets is text, or counted from anyway,
+/// and a ttl is a length.
+const NO_BASES: &[&str] = &["id", "ttl", "_ts", "_rid", "_self", "_etag", "_attachments"];
 
 /// Why a definition is refused, in the words a client is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,7 +155,7 @@ impl Definition {
         if let Some(seconds) = default_ttl {
             document.push("defaultTtl", seconds);
         }
-        if let (Some(_), Some(shown)) = (&ttl_path, present(body, "ttlPropertyPath")) {
+        if let Some(shown) = present(body, "ttlPropertyPath") {
             document.push("ttlPropertyPath", shown.clone());
         }
         read_rest(body, &mut document)?;
@@ -219,7 +224,8 @@ fn read_default_ttl(body: &Object) -> Result<Option<i64>, Invalid> {
     }
 }
 
-/// A path that means nothing is refused: ignoring a wish for another base could end a life early.
+/// A path that can never lead to a number is refused: ignoring a wish for another base could end a life early. `/_ts` is what
+/// times to live are counted from without a path.
 fn read_ttl_property_path(
     body: &Object,
     default_ttl: Option<i64>,
@@ -230,12 +236,29 @@ fn read_ttl_property_path(
     if default_ttl.is_none() {
         return refused("'ttlPropertyPath' needs 'defaultTtl' to be specified in the collection");
     }
-    let path = value.as_str().and_then(member_path);
-    match path {
-        Some(path) => Ok(Some(path)),
-        None => refused(format!(
+    let Some(names) = value.as_str().and_then(property_names) else {
+        return refused(format!(
             "The ttlPropertyPath {value} is invalid. Ensure to provide the path of a property, such as '/createdAt'."
+        ));
+    };
+    match names.first().and_then(Segment::member) {
+        Some("_ts") if names.len() == 1 => Ok(None),
+        Some(name) if NO_BASES.contains(&name) => refused(format!(
+            "The ttlPropertyPath {value} is invalid: '{name}' never holds the second that a time to live could be counted from."
         )),
+        Some(_) | None => Ok(Some(Path::new(names))),
+    }
+}
+
+/// The names of a path that leads from member to member and ends bare, no deeper than items may nest.
+fn property_names(text: &str) -> Option<Vec<Segment>> {
+    match Path::parse_policy(text).ok()? {
+        (_, End::Subtree | End::Scalar) => None,
+        (path, End::Bare) => {
+            let names = path.segments();
+            let plain = !names.is_empty() && !names.contains(&Segment::Elements);
+            (plain && names.len() <= NESTING_LEVELS_MAX).then(|| names.to_vec())
+        }
     }
 }
 

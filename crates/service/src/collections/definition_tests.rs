@@ -205,6 +205,14 @@ fn t13_another_base_for_lives_is_a_path_of_members_and_needs_a_default() {
         path(r#"{"ttlPropertyPath":"/a/b","defaultTtl":-1}"#),
         read("/a/b")
     );
+    let deep = |levels: usize| {
+        format!(
+            r#"{{"ttlPropertyPath":"{}","defaultTtl":5}}"#,
+            "/a".repeat(levels)
+        )
+    };
+    assert_eq!(path(&deep(128)), read(&"/a".repeat(128)));
+    assert!(path(&deep(129)).is_err());
     for wrong in [
         "7",
         "true",
@@ -213,6 +221,9 @@ fn t13_another_base_for_lives_is_a_path_of_members_and_needs_a_default() {
         "\"t\"",
         "\"/\"",
         "\"/t/*\"",
+        "\"/t/?\"",
+        "\"/ttl\"",
+        "\"/id/t\"",
         "\"/t/[]\"",
     ] {
         let text = format!(r#"{{"ttlPropertyPath":{wrong},"defaultTtl":5}}"#);
