@@ -1,6 +1,7 @@
 //! The verbs: all a door may call. Knows no wire.
 
 pub mod access;
+mod agenda;
 mod attempts;
 mod background;
 mod caught;
@@ -36,6 +37,7 @@ pub mod sessions;
 mod sweep;
 pub mod throughput;
 pub mod token;
+mod totals;
 pub mod ttl;
 mod turns;
 pub mod users;

@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_record::Millis;
 use lapsedb_record::clock::ClockEvent;
-use lapsedb_store::{Collection, CollectionId, StoreError, Upkeep, View, Watched};
+use lapsedb_store::{Collection, CollectionId, StoreError, View, Watched};
 use parking_lot::Mutex;
 
+use crate::agenda::{Agenda, Written};
 use crate::background::{Background, Piece, WorkState};
 use crate::documents::Unfinished;
 use crate::error::Result;
-use crate::purge::Wake;
 use crate::service::Service;
 use crate::sessions::SESSION_SECONDS;
 use crate::sweep::Sweeper;
+use crate::totals::Totals;
 
 /// How often the clock's floor is made durable while only readers come, in ticks.
 const FLOOR_TICKS: u64 = 5;
@@ -42,9 +43,15 @@ pub(crate) struct Maintenance {
     ticks: AtomicU64,
     /// When notes of sessions were last removed.
     sessions_swept: AtomicU64,
-    pub(crate) wakes: Mutex<HashMap<CollectionId, Wake>>,
+    /// Which collections may have something to purge.
+    pub(crate) purges: Mutex<Agenda>,
+    /// Which collections may have expiries to emit, or versions to remove.
+    versions: Mutex<Agenda>,
+    /// Held by who looks at those.
+    keeping_versions: tokio::sync::Mutex<()>,
     /// By settings, when a collection's versions are worth a look.
     trims: Mutex<HashMap<CollectionId, (u64, Millis)>>,
+    pub(crate) totals: tokio::sync::Mutex<Totals>,
     pub(crate) purged_items: AtomicU64,
     pub(crate) purged_bytes: AtomicU64,
     pub(crate) sweeper: Mutex<Sweeper>,
@@ -169,7 +176,6 @@ impl Service {
         for cid in pending.unwrap_or_default() {
             let dropped = self.store().drop_data(cid);
             background.run(Piece::DropData(cid), dropped).await;
-            self.maintenance().wakes.lock().remove(&cid);
             self.maintenance().trims.lock().remove(&cid);
         }
     }
@@ -199,16 +205,60 @@ impl Service {
         if !self.config().keep_changes {
             return Ok(());
         }
-        let retention = self.config().change_retention;
-        self.store().watch(Watched::Everything, retention).await?;
-        let view = self.store().view().await?;
-        for collection in view.catalog().all_collections() {
-            if collection.mongo.is_some() {
-                let (store, cid) = (self.store(), collection.cid);
-                let kept = store.keep_versions_for(cid, Some(retention));
+        let kept = self.keep_watched(Watched::Everything).await;
+        if kept.is_err() {
+            // One that is damaged keeps no other from being followed.
+            let (store, retention) = (self.store(), self.config().change_retention);
+            let view = store.view().await?;
+            for collection in view.catalog().unkept(None) {
+                let cid = collection.cid;
+                let one = store.keep_versions_for(cid, Some(retention));
                 let background = &self.maintenance().background;
-                background.run(Piece::KeepChanges(cid), kept).await;
+                background.run(Piece::KeepChanges(cid), one).await;
             }
+        }
+        kept
+    }
+
+    /// Has a database or everything be followed: all collections there are and will be. Those that are followed already are
+    /// not looked at, unless that is to be for another retention than before.
+    pub(crate) async fn keep_watched(
+        &self,
+        watched: Watched<'_>,
+    ) -> std::result::Result<(), StoreError> {
+        let (store, retention) = (self.store(), self.config().change_retention);
+        let as_before = store.watch(watched, retention).await?;
+        let view = store.view().await?;
+        let catalog = view.catalog();
+        let database = match watched {
+            Watched::Everything => None,
+            Watched::Database(name) | Watched::Collection(name, _) => {
+                let Some(database) = catalog.database(name) else {
+                    return Ok(());
+                };
+                Some(database.number)
+            }
+        };
+        let unkept = catalog.unkept(database);
+        let mut others = match (as_before, database) {
+            (true, _) => Vec::new(),
+            (false, Some(database)) => catalog.collections(database),
+            (false, None) => catalog.all_collections(),
+        };
+        drop(view);
+        let cids: Vec<_> = unkept.iter().map(|collection| collection.cid).collect();
+        store.begin_versions_of(&cids, retention).await?;
+        // What was dead before anybody followed is not told to them.
+        for collection in unkept.iter().filter(|collection| collection.can_expire()) {
+            store.tell_expiries(collection.cid, u64::MAX).await?;
+        }
+        others.retain(|collection| {
+            let history = &collection.history;
+            collection.mongo.is_some() && history.kept && history.retention != Some(retention)
+        });
+        for collection in others {
+            let kept = store.keep_versions_for(collection.cid, Some(retention));
+            kept.await?;
         }
         Ok(())
     }
@@ -241,39 +291,79 @@ impl Service {
         Ok(())
     }
 
-    /// Where versions are kept, tells what has expired, and removes versions that are kept no longer.
+    /// Where versions are kept, emits what has expired, and removes versions that are kept no longer.
     async fn keep_versions_true(&self) -> Result<()> {
         let view = self.store().view().await?;
         self.trim_catalog_log(&view).await?;
-        for collection in view.catalog().in_need_of(Upkeep::Versions) {
-            let kept = self.keep_true(&view, &collection);
+        drop(view);
+        self.emit_due(TELL_PER_TICK).await
+    }
+
+    /// Looks at the collections whose versions are kept and of which something may have expired: emits that, up to so many of each.
+    pub(crate) async fn emit_due(&self, events_max: u64) -> Result<()> {
+        // Whoever comes while somebody looks finds all of it emitted.
+        let _one_at_a_time = self.maintenance().keeping_versions.lock().await;
+        let agenda = &self.maintenance().versions;
+        agenda.lock().hear_commits(self.store(), Written::Now);
+        let view = self.store().view().await?;
+        let kept = |collection: &Collection| collection.history.kept;
+        agenda.lock().hear_catalog(view.catalog(), kept);
+        let due = agenda.lock().due(view.now());
+        for due in due {
+            let found = view.catalog().collections_numbered(&[due.cid]);
+            let Some(collection) = found.first() else {
+                agenda.lock().remove(due.cid);
+                continue;
+            };
+            let kept = self.keep_true(&view, collection, events_max);
             let background = &self.maintenance().background;
             let piece = Piece::KeepVersions(collection.cid);
-            background.run(piece, kept).await;
+            // What fails stays due; it is left out more and more often.
+            if let Some(at) = background.run(piece, kept).await {
+                agenda.lock().plan(due, at);
+            }
         }
         Ok(())
     }
 
-    /// The same for one collection.
-    async fn keep_true(&self, view: &View, collection: &Arc<Collection>) -> Result<()> {
+    /// When the first of the collections whose versions are kept is worth a look.
+    pub(crate) fn next_emission(&self, now: Millis) -> Option<Millis> {
+        self.maintenance().versions.lock().next(now)
+    }
+
+    /// The same for one collection. Says when it is worth the next look, if nothing is written to it.
+    async fn keep_true(
+        &self,
+        view: &View,
+        collection: &Arc<Collection>,
+        events_max: u64,
+    ) -> Result<Millis> {
         if view.expiries_due(collection).await? {
-            let told = self.store().tell_expiries(collection.cid, TELL_PER_TICK);
+            let told = self.store().tell_expiries(collection.cid, events_max);
             told.await?;
         }
         let trims = &self.maintenance().trims;
-        let next = trims.lock().get(&collection.cid).copied();
         let version = collection.version;
-        if next.is_none_or(|(then, next)| then != version || next <= view.now()) {
-            match self.store().trim_versions(collection).await {
+        let known = trims.lock().get(&collection.cid).copied();
+        let known = known.filter(|(then, next)| *then == version && *next > view.now());
+        let trim = match known {
+            Some((_, next)) => next,
+            None => match self.store().trim_versions(collection).await {
                 Ok(next) => {
                     trims.lock().insert(collection.cid, (version, next));
+                    next
                 }
                 // Somebody was faster; the next tick looks again.
-                Err(StoreError::Retry) => {}
+                Err(StoreError::Retry) => Millis(0),
                 Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+            },
+        };
+        let view = self.store().view().await?;
+        let death = match collection.can_expire() {
+            true => view.next_death(collection).await?,
+            false => None,
+        };
+        Ok(death.map_or(trim, |death| death.min(trim)))
     }
 
     /// Figures over all collections, for the metrics page.
@@ -281,7 +371,6 @@ impl Service {
     /// # Errors
     /// When the engine fails.
     pub async fn gauges(&self) -> Result<Gauges> {
-        let view = self.store().view().await?;
         let mut gauges = Gauges {
             purged_items: self.maintenance().purged_items.load(Ordering::Relaxed),
             purged_bytes: self.maintenance().purged_bytes.load(Ordering::Relaxed),
@@ -296,21 +385,10 @@ impl Service {
             requests_stopped_for_memory: self.memory().stopped(),
             ..Gauges::default()
         };
-        for collection in view.catalog().all_collections() {
-            let (background, cid) = (&self.maintenance().background, collection.cid);
-            let usage = view.usage(&collection);
-            let usage = background.run(Piece::Count(cid), usage).await;
-            // What cannot be counted is left out, and said to be failing.
-            let Some(usage) = usage else {
-                continue;
-            };
-            gauges.items_live += usage.live.items;
-            gauges.items_expired += usage.expired.items;
-            let lag = usage
-                .oldest_expired
-                .map_or(0, |since| view.now().0.saturating_sub(since.0) / 1000);
-            gauges.purge_lag_secs = gauges.purge_lag_secs.max(lag);
-        }
+        let held = self.all_totals().await?;
+        gauges.items_live = held.live.items;
+        gauges.items_expired = held.expired.items;
+        gauges.purge_lag_secs = held.purge_lag_secs;
         gauges.background = self.maintenance().background.states();
         Ok(gauges)
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lapsedb_record::Millis;
-use lapsedb_store::{Collection, Purged, Upkeep, View};
+use lapsedb_store::{Collection, Purged, View};
 
+use crate::agenda::Written;
 use crate::background::Piece;
 use crate::charge;
 use crate::error::Result;
@@ -15,8 +16,6 @@ use crate::throughput::Owner;
 
 /// How long the calendar of a collection that is being written to is not asked again, in milliseconds.
 const RECHECK_MS: u64 = 5000;
-/// How much longer that of one is not asked that this process has not written to.
-const RECHECK_OTHERS_MS: u64 = 60_000;
 /// Deletes' worth of work for one collection in one tick where no throughput is provisioned and no request came.
 const DELETES_IDLE: u64 = 2000;
 /// The same while requests come.
@@ -28,32 +27,34 @@ const SETTLED_PER_DELETE: u64 = 50;
 /// An item is taken to have so many bytes when its delete is priced.
 const ITEM_BYTES: usize = 1024;
 
-/// When a collection's calendar is worth another look.
-#[derive(Clone, Copy)]
-pub(crate) struct Wake {
-    /// Its settings then.
-    settings: u64,
-    /// The store's log then.
-    lsn: u64,
-    /// Not before, if nothing is written.
-    at: Millis,
-    /// Not before, if something is.
-    recheck: Millis,
-}
-
 impl Service {
     /// Removes what is dead and past its grace, as far as the leftover budget goes.
     pub(crate) async fn purge_due(&self, busy: bool) -> Result<()> {
+        let agenda = &self.maintenance().purges;
+        let soon = self.clock().now().plus(Millis(RECHECK_MS));
+        agenda.lock().hear_commits(self.store(), Written::By(soon));
         let view = self.store().view().await?;
-        let mut collections = view.catalog().in_need_of(Upkeep::Purge);
-        collections.retain(|collection| self.worth_a_look(&view, collection));
+        agenda
+            .lock()
+            .hear_catalog(view.catalog(), Collection::can_expire);
+        let due = agenda.lock().due(view.now());
+        let catalog = Arc::clone(view.catalog());
+        // No view is kept meanwhile: it would hold back what may go.
         drop(view);
         let mut used = HashMap::new();
-        for collection in collections {
-            let purged = self.purge_collection(&collection, busy, &mut used);
+        for due in due {
+            let found = catalog.collections_numbered(&[due.cid]);
+            let Some(collection) = found.first() else {
+                agenda.lock().remove(due.cid);
+                continue;
+            };
+            let purged = self.purge_collection(collection, busy, &mut used);
             let background = &self.maintenance().background;
             let piece = Piece::Purge(collection.cid);
-            background.run(piece, purged).await;
+            // What fails stays due; it is left out more and more often.
+            if let Some(at) = background.run(piece, purged).await {
+                agenda.lock().plan(due, at);
+            }
         }
         self.documents_state().ttl_monitor.passed();
         Ok(())
@@ -64,11 +65,9 @@ impl Service {
         collection: &Arc<Collection>,
         busy: bool,
         used: &mut HashMap<Owner, u64>,
-    ) -> Result<()> {
+    ) -> Result<Millis> {
         let view = self.store().view().await?;
         let deletes = self.deletes_left(&view, collection, busy, used);
-        let lsn = view.lsn();
-        // No view is kept meanwhile: it would hold back what may go.
         drop(view);
         let room = if self.store().settles(collection) {
             deletes.saturating_mul(SETTLED_PER_DELETE)
@@ -85,7 +84,7 @@ impl Service {
             self.count_purged(collection, purged);
         }
         let used_up = dated.items >= deletes || purged.items >= room;
-        self.plan_wake(lsn, collection, used_up).await
+        self.next_purge(collection, used_up).await
     }
 
     pub(crate) fn grace(&self) -> Millis {
@@ -101,22 +100,9 @@ impl Service {
             maintenance
                 .purged_bytes
                 .fetch_add(purged.bytes, Ordering::Relaxed);
+            // What the engine drops by itself is no commit to the collection.
+            self.store().note_changed(collection.cid);
             self.may_sweep(collection.cid);
-        }
-    }
-
-    fn worth_a_look(&self, view: &View, collection: &Collection) -> bool {
-        match self.maintenance().wakes.lock().get(&collection.cid) {
-            Some(wake) if wake.settings == collection.version => {
-                let written = self.store().written_behind(collection.cid, wake.lsn);
-                let recheck = match written {
-                    true => wake.at.min(wake.recheck),
-                    // Another process may have written.
-                    false => wake.recheck.plus(Millis(RECHECK_OTHERS_MS)),
-                };
-                view.now() >= wake.at || (wake.lsn != view.lsn() && view.now() >= recheck)
-            }
-            Some(_) | None => true,
         }
     }
 
@@ -145,12 +131,12 @@ impl Service {
         deletes
     }
 
-    /// Asks the calendar when the collection is worth the next look.
-    async fn plan_wake(&self, lsn: u64, collection: &Collection, used_up: bool) -> Result<()> {
+    /// Asks the calendar when the collection is worth the next look, if nothing is written to it.
+    async fn next_purge(&self, collection: &Collection, used_up: bool) -> Result<Millis> {
         let view = self.store().view().await?;
         let usage = view.usage(collection).await?;
         let grace = self.grace();
-        let at = if usage.expired.items == 0 {
+        Ok(if usage.expired.items == 0 {
             usage
                 .next_expiry
                 .map_or(Millis(u64::MAX), |expiry| expiry.plus(grace))
@@ -161,16 +147,7 @@ impl Service {
             // What is dead waits for its grace, or for that of the settings.
             let since = usage.oldest_expired.unwrap_or_default();
             since.max(collection.written.millis()).plus(grace)
-        };
-        let recheck = view.now().plus(Millis(RECHECK_MS));
-        let wake = Wake {
-            settings: collection.version,
-            lsn,
-            at,
-            recheck,
-        };
-        self.maintenance().wakes.lock().insert(collection.cid, wake);
-        Ok(())
+        })
     }
 }
 

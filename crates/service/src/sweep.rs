@@ -1,10 +1,11 @@
 //! Gives the disk space of what was purged back, a stretch at a time, and gives way to requests.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lapsedb_record::{Clock, Millis};
-use lapsedb_store::{CollectionId, StoreError};
+use lapsedb_store::{CollectionId, StoreError, Upkeep};
 
 use crate::background::Piece;
 use crate::error::Result;
@@ -22,6 +23,8 @@ const RESTS_BUSY: u32 = 4;
 const RESTS_IDLE_PART: u32 = 4;
 /// The longest rest between two stretches.
 const REST_MAX: Duration = Duration::from_secs(30);
+/// Collections that are weighed before it rests, so that the one that is worth it is found soon among many.
+const WEIGHED_AT_ONCE_MAX: usize = 100;
 /// What was not worth sweeping is looked at again after this, or when more is purged.
 const LOOK_AGAIN_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -35,15 +38,33 @@ pub(crate) struct Sweeper {
     /// To be swept whether or not it is worth it.
     asked: Vec<CollectionId>,
     /// Those of which something was purged, and when to look whether it is enough to be worth it.
-    candidates: Vec<(CollectionId, Millis)>,
+    candidates: BTreeSet<(Millis, CollectionId)>,
+    /// Where each of them stands there.
+    planned: HashMap<CollectionId, Millis>,
+}
+
+impl Sweeper {
+    fn plan(&mut self, cid: CollectionId, at: Millis) {
+        if let Some(before) = self.planned.insert(cid, at) {
+            self.candidates.remove(&(before, cid));
+        }
+        self.candidates.insert((at, cid));
+    }
+
+    /// Takes out one whose time has come.
+    fn take_due(&mut self, now: Millis) -> Option<CollectionId> {
+        let (_, cid) = *self.candidates.first().filter(|(at, _)| *at <= now)?;
+        self.candidates.pop_first();
+        self.planned.remove(&cid);
+        Some(cid)
+    }
 }
 
 impl Service {
     /// Something of a collection was purged: perhaps it is worth sweeping.
     pub(crate) fn may_sweep(&self, cid: CollectionId) {
         let mut sweeper = self.maintenance().sweeper.lock();
-        sweeper.candidates.retain(|(other, _)| *other != cid);
-        sweeper.candidates.push((cid, Millis(0)));
+        sweeper.plan(cid, Millis(0));
     }
 
     /// Sweeps a collection as soon as possible, however little is to be had.
@@ -119,18 +140,24 @@ impl Service {
             return Ok(Some((current, false)));
         }
         self.look_through().await?;
-        let now = self.clock().now();
-        let candidate = {
-            let mut sweeper = self.maintenance().sweeper.lock();
-            let due = sweeper.candidates.iter().position(|(_, at)| *at <= now);
-            due.map(|at| sweeper.candidates.swap_remove(at).0)
-        };
-        let Some(cid) = candidate else {
-            return Ok(None);
-        };
+        for _ in 0..WEIGHED_AT_ONCE_MAX {
+            let now = self.clock().now();
+            let candidate = self.maintenance().sweeper.lock().take_due(now);
+            let Some(cid) = candidate else {
+                return Ok(None);
+            };
+            if self.weigh(cid).await? {
+                return Ok(Some((cid, false)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a collection is worth sweeping; if not, it is looked at again later.
+    async fn weigh(&self, cid: CollectionId) -> Result<bool> {
         let view = self.store().view().await?;
         let Some(collection) = view.catalog().collection_numbered(cid).cloned() else {
-            return Ok(None);
+            return Ok(false);
         };
         let background = &self.maintenance().background;
         let worth_it = self.store().sweep_is_worth_it(&view, &collection);
@@ -139,16 +166,13 @@ impl Service {
         let mut sweeper = self.maintenance().sweeper.lock();
         if worth_it {
             sweeper.current = Some(cid);
-            return Ok(Some((cid, false)));
+        } else if !sweeper.planned.contains_key(&cid) {
+            sweeper.plan(cid, view.now().plus(Millis(LOOK_AGAIN_MS)));
         }
-        if !sweeper.candidates.iter().any(|(other, _)| *other == cid) {
-            let again = view.now().plus(Millis(LOOK_AGAIN_MS));
-            sweeper.candidates.push((cid, again));
-        }
-        Ok(None)
+        Ok(worth_it)
     }
 
-    /// Once after the start: every collection may have something that an earlier process has purged and not swept.
+    /// Once after the start: every collection whose items can expire may have something that an earlier process has purged and not swept.
     async fn look_through(&self) -> std::result::Result<(), StoreError> {
         if self.maintenance().sweeper.lock().looked {
             return Ok(());
@@ -156,8 +180,8 @@ impl Service {
         let view = self.store().view().await?;
         let mut sweeper = self.maintenance().sweeper.lock();
         sweeper.looked = true;
-        for collection in view.catalog().all_collections() {
-            sweeper.candidates.push((collection.cid, Millis(0)));
+        for collection in view.catalog().in_need_of(Upkeep::Purge) {
+            sweeper.plan(collection.cid, Millis(0));
         }
         Ok(())
     }

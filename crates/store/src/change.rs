@@ -155,12 +155,14 @@ impl Store {
     /// When the engine fails.
     pub async fn drop_data(&self, cid: CollectionId) -> Result<()> {
         self.marks.forget(cid);
-        self.listeners.forget(cid);
         let view = self.view().await?;
         let mut batch = Batch::new();
         let mut large = Vec::new();
         let prefix = keys::collection_prefix(cid);
         let stays = self.has_grave(cid).await?;
+        if !stays {
+            self.recent.forget(cid);
+        }
         for space in Space::ALL {
             if space != Space::Meta
                 && !(stays && space == Space::Versions)

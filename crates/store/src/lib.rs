@@ -18,6 +18,7 @@ mod open;
 mod outlook;
 pub mod partition_key;
 mod purger;
+mod recent;
 mod recount;
 pub mod rid;
 mod settled;
@@ -68,6 +69,7 @@ use catalog::cache::CatalogCache;
 use index::named::FilterCompiler;
 use index::named::build::Builders;
 use listen::Listeners;
+use recent::Recent;
 use settled::Marks;
 use sweep::Sweep;
 use views::Views;
@@ -83,6 +85,7 @@ pub struct Store {
     clock: Arc<Clock>,
     catalog: CatalogCache,
     listeners: Arc<Listeners>,
+    recent: Arc<Recent>,
     marks: Arc<Marks>,
     views: Views,
     sweeping: Mutex<Option<Sweep>>,

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use lapsedb_kv::Then;
 use parking_lot::RwLock;
@@ -10,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::Store;
 use crate::keys::CollectionId;
+use crate::recent::Recent;
 
 /// Those whom nobody listens to are not forgotten before there are so many.
 const FORGET_AT_MIN: usize = 64;
@@ -18,8 +18,6 @@ const FORGET_AT_MIN: usize = 64;
 #[derive(Default)]
 pub(crate) struct Listeners {
     by_collection: RwLock<ByCollection>,
-    /// The newest commit of each collection that this process has written to.
-    written: RwLock<HashMap<CollectionId, AtomicU64>>,
     /// The newest commit of all.
     all: watch::Sender<u64>,
     /// Grows when the catalog has changed or the clock was moved.
@@ -83,28 +81,22 @@ impl Store {
         }
     }
 
-    /// Whether this process has written to a collection behind a commit.
-    #[must_use]
-    pub fn written_behind(&self, cid: CollectionId, lsn: u64) -> bool {
-        let written = self.listeners.written.read();
-        let newest = written.get(&cid);
-        newest.is_some_and(|newest| newest.load(Ordering::Relaxed) > lsn)
-    }
-
     /// Tells those who listen that the catalog has changed or the clock was moved.
     pub fn announce_circumstances(&self) {
         self.listeners.circumstances_changed();
     }
 
-    /// What a commit to collections is followed by: those who listen are woken. It belongs to the commit and not to the request that
+    /// What a commit to collections is followed by: those who listen are woken. To be asked for before the commit. It belongs to the commit and not to the request that
     /// waits for it, because the request ends without a word when its client hangs up.
     pub(crate) fn announcing<C>(&self, collections: C, catalog_changed: bool) -> Then
     where
-        C: IntoIterator<Item = CollectionId> + Send + 'static,
+        C: IntoIterator<Item = CollectionId> + Clone + Send + 'static,
     {
         let listeners = Arc::clone(&self.listeners);
+        let under_way = Recent::under_way(&self.recent, collections);
         Box::new(move |committed| {
-            for cid in collections {
+            under_way.committed(committed.stamp.0);
+            for cid in under_way.collections().clone() {
                 listeners.committed(cid, committed.stamp.0);
             }
             if catalog_changed {
@@ -122,23 +114,6 @@ impl Listeners {
         if let Some(sender) = all.senders.get(&cid) {
             sender.send_replace(lsn);
         }
-        drop(all);
-        let written = self.written.read();
-        if let Some(newest) = written.get(&cid) {
-            newest.fetch_max(lsn, Ordering::Relaxed);
-            return;
-        }
-        drop(written);
-        let mut written = self.written.write();
-        written
-            .entry(cid)
-            .or_default()
-            .fetch_max(lsn, Ordering::Relaxed);
-    }
-
-    /// Forgets a collection that is gone.
-    pub(crate) fn forget(&self, cid: CollectionId) {
-        self.written.write().remove(&cid);
     }
 
     fn circumstances_changed(&self) {

@@ -125,6 +125,7 @@ impl Store {
             clock,
             catalog: CatalogCache::default(),
             listeners: Arc::default(),
+            recent: Arc::default(),
             marks,
             views: Views::default(),
             sweeping: Mutex::default(),
@@ -135,6 +136,9 @@ impl Store {
         };
         store.identify().await?;
         store.remember_settled().await?;
+        let snapshot = store.engine.snapshot().await.map_err(StoreError::from)?;
+        let now = store.clock.now().secs();
+        store.recent.begin(snapshot.stamp().0, now);
         Ok(store)
     }
 

@@ -18,7 +18,8 @@ mod keep;
 pub(crate) mod state;
 pub mod watch;
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use bytes::Bytes;
 use lapsedb_kv::{Scan, Snapshot, Space};
@@ -26,7 +27,7 @@ use lapsedb_record::Secs;
 
 use crate::catalog::Collection;
 use crate::change_feed::{ChangeLimits, Within};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::keys::{self, CollectionId};
 
 use crate::versions::event::{Event, Place};
@@ -38,6 +39,8 @@ use crate::{Store, versions::history::History};
 
 /// How many events one step asks of the engine.
 const STEP_ROWS_MAX: usize = 128;
+/// The same of all collections that are read together, as far as each has one.
+const STEP_ROWS_ALL: usize = 16 * STEP_ROWS_MAX;
 /// How many bytes of events one step asks of the engine.
 const STEP_BYTES_MAX: usize = 1 << 20;
 
@@ -91,7 +94,8 @@ impl View {
         after: Place,
         limits: ChangeLimits,
     ) -> Result<Events> {
-        let rows_max = limits.items_max.saturating_add(1).min(STEP_ROWS_MAX);
+        let share = (STEP_ROWS_ALL / sources.len().max(1)).clamp(1, STEP_ROWS_MAX);
+        let rows_max = limits.items_max.saturating_add(1).min(share);
         let mut lanes = Vec::with_capacity(sources.len());
         for source in sources {
             let mut lane = Lane::new(source, after, rows_max);
@@ -109,11 +113,15 @@ impl View {
         };
         let mut bytes_left = limits.bytes_max;
         let mut seen = None;
-        while let Some(at) = first(&mut lanes, self).await? {
-            let Some((key, value)) = lanes.get_mut(at).and_then(|lane| lane.rows.pop_front())
-            else {
+        let mut heads = heads(&mut lanes, self).await?;
+        while let Some(Reverse((_, at))) = heads.pop() {
+            let Some(lane) = lanes.get_mut(at) else {
                 break;
             };
+            let Some((key, value)) = lane.rows.pop_front() else {
+                break;
+            };
+            heads.extend(lane.place(self).await?.map(|place| Reverse((place, at))));
             let event = Event::read(&key, &value)?;
             let full = page.events.len() >= limits.items_max
                 || bytes_left == 0
@@ -153,6 +161,9 @@ impl View {
         Ok(true)
     }
 }
+
+/// A place as the bytes of a key.
+type HeadPlace = [u8; 10];
 
 /// The events of one collection, read in steps.
 struct Lane<'a> {
@@ -215,6 +226,17 @@ impl<'a> Lane<'a> {
         Ok(self.rows.front())
     }
 
+    /// Where its next event stands.
+    async fn place(&mut self, view: &View) -> Result<Option<HeadPlace>> {
+        let Some((key, _)) = self.head(view).await? else {
+            return Ok(None);
+        };
+        // Behind the collection stand lsn and index.
+        let place = key.get(4..).and_then(|place| place.first_chunk::<10>());
+        let short = || StoreError::Corrupt("a version event's key is too short".into());
+        Ok(Some(*place.ok_or_else(short)?))
+    }
+
     fn wants(&self, event: &Event) -> bool {
         self.within
             .as_ref()
@@ -222,20 +244,14 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// The lane whose next event comes first.
-async fn first(lanes: &mut [Lane<'_>], view: &View) -> Result<Option<usize>> {
-    let mut best: Option<(Vec<u8>, usize)> = None;
+/// The lanes that have events, by the places of their next ones.
+async fn heads(
+    lanes: &mut [Lane<'_>],
+    view: &View,
+) -> Result<BinaryHeap<Reverse<(HeadPlace, usize)>>> {
+    let mut heads = BinaryHeap::with_capacity(lanes.len());
     for (at, lane) in lanes.iter_mut().enumerate() {
-        if let Some((key, _)) = lane.head(view).await? {
-            // Behind the collection stand lsn and index.
-            let place = key.get(4..).unwrap_or_default();
-            if best
-                .as_ref()
-                .is_none_or(|(best, _)| place < best.as_slice())
-            {
-                best = Some((place.to_vec(), at));
-            }
-        }
+        heads.extend(lane.place(view).await?.map(|place| Reverse((place, at))));
     }
-    Ok(best.map(|(_, at)| at))
+    Ok(heads)
 }

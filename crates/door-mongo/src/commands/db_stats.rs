@@ -1,6 +1,6 @@
 //! Tells the size of a database.
 
-use lapsedb_service::documents::{self, Fault, Listing};
+use lapsedb_service::documents::{self, Fault};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
@@ -18,23 +18,15 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.ignore(&["freeStorage"]);
     fields.end()?;
     let database = call.database.clone();
-    let listing = Listing {
-        counted: true,
-        ..Listing::default()
-    };
-    let mut all = documents::list_collections(&mut call.work(), &database, listing).await?;
-    let before = all.len();
-    all.retain(|collection| collection.kind != "view");
-    let views = u64::try_from(before - all.len()).unwrap_or(u64::MAX);
+    let stats = documents::database_stats(&mut call.work(), &database).await?;
     let number = |n: u64| Value::Double(n as f64);
     let scaled = |n: u64| Value::Double((n / scale.unsigned_abs()) as f64);
-    let objects: u64 = all.iter().map(|collection| collection.documents).sum();
-    let bytes: u64 = all.iter().map(|collection| collection.bytes).sum();
-    let collections = u64::try_from(all.len()).unwrap_or(u64::MAX);
+    let total = stats.total;
+    let (objects, bytes) = (total.live.items, total.live.bytes);
     let mut reply = Object::with_capacity(16);
     reply.push("db", database);
-    reply.push("collections", number(collections));
-    reply.push("views", number(views));
+    reply.push("collections", number(total.collections));
+    reply.push("views", number(stats.views));
     reply.push("objects", number(objects));
     reply.push(
         "avgObjSize",
@@ -42,8 +34,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     );
     reply.push("dataSize", scaled(bytes));
     reply.push("storageSize", scaled(bytes));
-    let indexes: u64 = all.iter().map(|collection| collection.indexes).sum();
-    reply.push("indexes", number(indexes));
+    reply.push("indexes", number(total.indexes));
     reply.push("indexSize", number(0));
     reply.push("totalSize", scaled(bytes));
     reply.push("scaleFactor", Value::Double(scale as f64));

@@ -63,7 +63,6 @@ async fn listed(work: &mut Work, database: &str, shows: &Shows) -> Result<Vec<By
     // Clients ask so whether a collection is there.
     let listing = Listing {
         name: filter.get("name").and_then(Value::as_str),
-        counted: false,
     };
     for collection in documents::list_collections(work, database, listing).await? {
         if shows.authorized && !documents::knows(&work.ctx, database, &collection.name) {

@@ -34,7 +34,10 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let access = access.filter(|_| !sees_all).cloned();
     let mut total = 0;
     let mut shown = Vec::new();
-    for database in documents::list_databases(&mut call.work()).await? {
+    // Without sizes nothing is counted, unless the filter asks for them.
+    let counted = !(name_only && filter.keys().all(|name| name == "name"));
+    for database in documents::list_databases(&mut call.work(), counted).await? {
+        let bytes = database.bytes.unwrap_or(0);
         if access
             .as_ref()
             .is_some_and(|own| !own.know_database(&database.name))
@@ -43,12 +46,12 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         }
         let mut one = Object::with_capacity(3);
         one.push("name", database.name);
-        one.push("sizeOnDisk", Value::Int64(size(database.bytes)));
+        one.push("sizeOnDisk", Value::Int64(size(bytes)));
         one.push("empty", false);
         if !documents::matches(&filter, &one)? {
             continue;
         }
-        total += database.bytes;
+        total += bytes;
         if name_only {
             one.retain(|name, _| name == "name");
         }

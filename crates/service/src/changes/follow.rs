@@ -72,8 +72,14 @@ impl Ahead {
         })
     }
 
-    /// The collections a stream reads: those that are there and those that are gone, by the names they have or had.
-    pub(crate) fn lanes(&self, view: &View, scope: Scope, namespace: &Namespace) -> Lanes {
+    /// The collections a stream reads: those that are there and those that are gone, by the names they have or had. Where it
+    /// is known which were written to, a stream that follows many looks at no others.
+    pub(crate) fn lanes(
+        &self,
+        view: &View,
+        (scope, namespace): (Scope, &Namespace),
+        written: Option<&[CollectionId]>,
+    ) -> Lanes {
         let catalog = view.catalog();
         let own = |event: &CatalogEvent, id: &str| scope.covers(namespace, &event.database, id);
         let covers = |cid: CollectionId, database: &str, id: &str| {
@@ -89,7 +95,13 @@ impl Ahead {
             collections: Vec::new(),
             graves: Vec::new(),
         };
-        let (collections, graves) = self.candidates(catalog, scope, namespace);
+        let (collections, graves) = match written {
+            Some(written) if scope != Scope::Collection => (
+                catalog.collections_numbered(written),
+                catalog.graves_numbered(written),
+            ),
+            Some(_) | None => self.candidates(catalog, scope, namespace),
+        };
         for collection in collections {
             if let Some(database) = catalog.database_numbered(collection.database)
                 && collection.mongo.is_some()
@@ -138,6 +150,24 @@ impl Ahead {
                 (collections, graves)
             }
         }
+    }
+
+    /// The same, of all that have changes behind a place that the view has.
+    pub(crate) fn lanes_behind(
+        &self,
+        store: &Store,
+        view: &View,
+        of: (Scope, &Namespace),
+        place: EventPlace,
+    ) -> Lanes {
+        // Of the commit itself there may be more behind the place.
+        let whole = place == EventPlace::end_of(place.lsn);
+        let lsn = place.lsn.saturating_sub(u64::from(!whole));
+        let written = match of.0 {
+            Scope::Collection => None,
+            Scope::Database | Scope::Everything => store.written_behind(lsn),
+        };
+        self.lanes(view, of, written.as_deref())
     }
 
     /// What is known of a collection where the stream stands.

@@ -2,7 +2,7 @@
 
 use lapsedb_mql::stages::{Pipeline, Runner};
 use lapsedb_record::Secs;
-use lapsedb_store::{CollectionId, EventPlace, View};
+use lapsedb_store::{CollectionId, EventPlace, Store, View};
 use lapsedb_value::Object;
 
 use crate::changes::follow::{Ahead, Lanes};
@@ -44,7 +44,8 @@ pub(crate) async fn open(
     may_begin(work, namespace, options.scope).await?;
     keep_all(work, namespace, options.scope).await?;
     let look = Look::fresh(work, namespace).await?;
-    let (after, not_before) = begin(&look.view, namespace, &options).await?;
+    let store = look.work.ctx.service().store();
+    let (after, not_before) = begin(store, &look.view, namespace, &options).await?;
     let within = match options.start {
         Start::Within(place, given) => Some((place, given)),
         Start::Now | Start::After(..) | Start::At(_) => None,
@@ -74,7 +75,12 @@ pub(crate) async fn open(
 }
 
 /// Behind which place the stream reads, and the time stamp before which nothing is told.
-async fn begin(view: &View, namespace: &Namespace, options: &Options) -> Result<(EventPlace, u64)> {
+async fn begin(
+    store: &Store,
+    view: &View,
+    namespace: &Namespace,
+    options: &Options,
+) -> Result<(EventPlace, u64)> {
     let watched = options.scope.watched(namespace);
     let since = view.catalog().watched_since(watched);
     let (floor, began) = since.ok_or_else(history_lost)?;
@@ -96,7 +102,8 @@ async fn begin(view: &View, namespace: &Namespace, options: &Options) -> Result<
                 return Err(history_lost());
             }
             let ahead = Ahead::behind(EventPlace::end_of(view.lsn()));
-            let lanes = ahead.lanes(view, options.scope, namespace);
+            let written = store.written_from(second);
+            let lanes = ahead.lanes(view, (options.scope, namespace), written.as_deref());
             let before = before(view, &lanes, second).await?;
             Ok((EventPlace::end_of(before.max(floor)), stamp))
         }
@@ -153,17 +160,26 @@ async fn may_begin(work: &Work, namespace: &Namespace, scope: Scope) -> Result<(
 /// Has all that is followed be kept: what is there, and what will be made.
 pub(crate) async fn keep_all(work: &Work, namespace: &Namespace, scope: Scope) -> Result<()> {
     let service = work.ctx.service();
-    let (store, retention) = (service.store(), service.config().change_retention);
     views::refuse(&work.ctx.view().await?, namespace)?;
-    store.watch(scope.watched(namespace), retention).await?;
-    let view = work.ctx.view().await?;
-    let lanes = Ahead::behind(EventPlace::end_of(view.lsn())).lanes(&view, scope, namespace);
-    drop(view);
-    for collection in &lanes.collections {
-        store
-            .keep_versions_for(collection.cid, Some(retention))
-            .await?;
-        store.tell_expiries(collection.cid, u64::MAX).await?;
+    let watched = scope.watched(namespace);
+    match scope {
+        Scope::Everything | Scope::Database => {
+            service.keep_watched(watched).await?;
+            service.emit_due(u64::MAX).await?;
+        }
+        Scope::Collection => {
+            let (store, retention) = (service.store(), service.config().change_retention);
+            store.watch(watched, retention).await?;
+            let view = work.ctx.view().await?;
+            let ahead = Ahead::behind(EventPlace::end_of(view.lsn()));
+            let lanes = ahead.lanes(&view, (scope, namespace), None);
+            drop(view);
+            for collection in &lanes.collections {
+                let cid = collection.cid;
+                store.keep_versions_for(cid, Some(retention)).await?;
+                store.tell_expiries(cid, u64::MAX).await?;
+            }
+        }
     }
     Ok(())
 }

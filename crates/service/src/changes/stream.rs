@@ -155,32 +155,62 @@ impl Changes {
     /// Reads the next events.
     async fn step(&mut self, work: &Work) -> Result<Rest> {
         self.renew(work).await?;
-        let store = work.ctx.service().store();
+        let service = work.ctx.service();
+        let store = service.store();
         let scope = self.options.scope;
-        let view = work.ctx.view().await?;
-        self.ahead.look(store, &view).await?;
-        let lanes = self.ahead.lanes(&view, scope, &self.namespace);
-        let ears = Ears::new(store, &lanes.collections, scope == Scope::Collection);
-        for collection in &lanes.collections {
-            if view.expiries_due(collection).await? {
-                store.tell_expiries(collection.cid, STEP_ENTRIES).await?;
+        let ears = match scope {
+            Scope::Collection => self.emit_own(work).await?,
+            Scope::Database | Scope::Everything => {
+                let ears = Ears::of_all(store);
+                service.emit_due(STEP_ENTRIES).await?;
+                ears
             }
-        }
-        drop(view);
+        };
         // The ears were open before this view, so nothing that it does not have goes unheard.
         let view = work.ctx.view().await?;
         self.ahead.look(store, &view).await?;
-        let lanes = self.ahead.lanes(&view, scope, &self.namespace);
+        let of = (scope, &self.namespace);
+        let lanes = self.ahead.lanes_behind(store, &view, of, self.after);
         let caught_up = self.read(work, &view, &lanes).await?;
-        let death = match caught_up && self.ready.is_empty() {
-            true => next_death(&view, &lanes.collections).await?,
-            false => None,
+        let death = match (caught_up && self.ready.is_empty(), scope) {
+            (true, Scope::Collection) => next_death(&view, &lanes.collections).await?,
+            (true, Scope::Database | Scope::Everything) => service.next_emission(view.now()),
+            (false, _) => None,
         };
         Ok(Rest {
             ears,
             death,
             caught_up,
         })
+    }
+
+    /// Emits what has expired of the one collection that is followed; says how to hear of it.
+    async fn emit_own(&mut self, work: &Work) -> Result<Ears> {
+        let store = work.ctx.service().store();
+        let view = work.ctx.view().await?;
+        self.ahead.look(store, &view).await?;
+        let of = (self.options.scope, &self.namespace);
+        let lanes = self.ahead.lanes(&view, of, None);
+        let ears = Ears::of(store, &lanes.collections);
+        for collection in &lanes.collections {
+            if view.expiries_due(collection).await? {
+                store.tell_expiries(collection.cid, STEP_ENTRIES).await?;
+            }
+        }
+        Ok(ears)
+    }
+
+    /// Whether what a stream of many collections follows has been followed without a gap since where it stands.
+    fn is_followed(&self, view: &View) -> bool {
+        match self.options.scope {
+            // Its collection says so itself.
+            Scope::Collection => true,
+            Scope::Database | Scope::Everything => {
+                let watched = self.options.scope.watched(&self.namespace);
+                let since = view.catalog().watched_since(watched);
+                since.is_some_and(|(floor, _)| floor <= self.after.lsn)
+            }
+        }
     }
 
     /// Reads what a view has; says whether that was all.
@@ -192,7 +222,7 @@ impl Changes {
         };
         let everything = ItemRange::Everything;
         let sources = lanes.sources(&everything);
-        if view.catalog_log_forgotten(self.after).await? {
+        if !self.is_followed(view) || view.catalog_log_forgotten(self.after).await? {
             return Err(history_lost());
         }
         let page = match view.events(&sources, self.after, limits).await? {

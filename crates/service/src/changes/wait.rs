@@ -18,14 +18,21 @@ pub(crate) struct Ears {
 }
 
 impl Ears {
-    /// To be made before the view is taken that finds nothing.
-    pub(crate) fn new(store: &Store, collections: &[Arc<Collection>], one: bool) -> Ears {
-        let commits = match collections {
-            [collection] if one => store.listen(collection.cid),
-            _ => store.listen_to_all(),
-        };
+    /// Of one collection, or of those that have had its name. To be made before the view is taken that finds nothing.
+    pub(crate) fn of(store: &Store, collections: &[Arc<Collection>]) -> Ears {
+        match collections {
+            [collection] => Ears {
+                commits: store.listen(collection.cid),
+                circumstances: store.listen_to_circumstances(),
+            },
+            _ => Ears::of_all(store),
+        }
+    }
+
+    /// Of all collections.
+    pub(crate) fn of_all(store: &Store) -> Ears {
         Ears {
-            commits,
+            commits: store.listen_to_all(),
             circumstances: store.listen_to_circumstances(),
         }
     }

@@ -1,21 +1,21 @@
 //! Lists databases and collections: those of this door.
 
-use lapsedb_store::{Collection, Tally, View};
+use lapsedb_store::{Collection, View};
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::Result;
-use crate::documents::indexes::names;
 use crate::documents::kept::kind_of;
 use crate::documents::views::SYSTEM_VIEWS;
 use crate::documents::work::Work;
+use crate::totals::DatabaseTotal;
 
 /// A database that has collections of this door.
 #[derive(Clone, Debug)]
 pub struct ListedDatabase {
     /// Its name.
     pub name: String,
-    /// Bytes of its living documents.
-    pub bytes: u64,
+    /// Bytes of its living documents; none, if they were not asked for.
+    pub bytes: Option<u64>,
 }
 
 /// A collection of this door.
@@ -29,31 +29,29 @@ pub struct ListedCollection {
     pub options: Object,
     /// Its number, which no other collection ever has; a view has none.
     pub uuid: Option<Value>,
-    /// Its living documents.
-    pub documents: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// How many indexes it has.
-    pub indexes: u64,
 }
 
-/// The databases, by name.
+/// The databases, by name. Bytes are counted only where they are asked for.
 ///
 /// # Errors
 /// When who asks may not, or the engine fails.
-pub async fn list_databases(work: &mut Work) -> Result<Vec<ListedDatabase>> {
+pub async fn list_databases(work: &mut Work, counted: bool) -> Result<Vec<ListedDatabase>> {
     work.ctx.who.may_read_account()?;
+    let totals = match counted {
+        true => Some(work.ctx.service().database_totals(None).await?),
+        false => None,
+    };
     let view = work.ctx.view().await?;
+    let catalog = view.catalog();
     let mut listed = Vec::new();
-    for database in view.catalog().databases() {
-        let own: Vec<_> = own_collections(&view, database.number);
-        if own.is_empty() && view.catalog().views_in(database.number) == 0 {
+    for database in catalog.databases() {
+        if !catalog.has_documents(database.number) {
             continue;
         }
-        let mut bytes = 0;
-        for collection in own {
-            bytes += view.live(&collection).await?.bytes;
-        }
+        let bytes = totals.as_ref().map(|totals| {
+            let total = totals.get(&database.number);
+            total.map_or(0, |total| total.live.bytes)
+        });
         listed.push(ListedDatabase {
             name: database.id.to_string(),
             bytes,
@@ -63,13 +61,45 @@ pub async fn list_databases(work: &mut Work) -> Result<Vec<ListedDatabase>> {
     Ok(listed)
 }
 
+/// The figures of a database.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DatabaseStats {
+    /// What its collections hold; the one that shows the definitions of views is among them.
+    pub total: DatabaseTotal,
+    /// How many views it has.
+    pub views: u64,
+}
+
+/// What a database holds; nothing, if it is not there.
+///
+/// # Errors
+/// When who asks may not, or the engine fails.
+pub async fn database_stats(work: &mut Work, database: &str) -> Result<DatabaseStats> {
+    work.ctx.who.may_read_account()?;
+    let view = work.ctx.view().await?;
+    let Some(database) = view.catalog().database(database) else {
+        return Ok(DatabaseStats::default());
+    };
+    let totals = work.ctx.service().database_totals(Some(database.number));
+    let total = totals.await?.get(&database.number).copied();
+    let mut total = total.unwrap_or_default();
+    let views = view.catalog().views_in(database.number);
+    if views > 0 {
+        total.collections += 1;
+        total.indexes += 1;
+        total.live.items += u64::try_from(views).unwrap_or(u64::MAX);
+    }
+    Ok(DatabaseStats {
+        total,
+        views: u64::try_from(views).unwrap_or(u64::MAX),
+    })
+}
+
 /// Which collections of a database are listed, and what is said of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Listing<'a> {
     /// Only the one with this name.
     pub name: Option<&'a str>,
-    /// Whether documents and bytes are counted; otherwise they are 0.
-    pub counted: bool,
 }
 
 /// The collections of a database, in the order they were made.
@@ -97,16 +127,12 @@ pub async fn list_collections(
     };
     let mut listed = Vec::with_capacity(own.len());
     for collection in own {
-        let live = match listing.counted {
-            true => view.live(&collection).await?,
-            false => Tally::default(),
-        };
-        listed.push(shown(&collection, live.items, live.bytes));
+        listed.push(shown(&collection));
     }
     let wanted = |name: &str| listing.name.is_none_or(|wanted| wanted == name);
     let views = catalog.views(database.number);
     if !views.is_empty() && wanted(SYSTEM_VIEWS) {
-        listed.push(definitions(database.number, views.len()));
+        listed.push(definitions(database.number));
     }
     for found in views.into_iter().filter(|view| wanted(&view.id)) {
         listed.push(ListedCollection {
@@ -114,16 +140,13 @@ pub async fn list_collections(
             kind: "view",
             options: found.definition.clone(),
             uuid: None,
-            documents: 0,
-            bytes: 0,
-            indexes: 0,
         });
     }
     Ok(listed)
 }
 
 /// The collection that shows the definitions of views. It is stored nowhere; its number is made of its database's.
-fn definitions(database: u32, views: usize) -> ListedCollection {
+fn definitions(database: u32) -> ListedCollection {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&database.to_be_bytes());
     // Version 8, variant 1: a number by a rule of one's own.
@@ -137,9 +160,6 @@ fn definitions(database: u32, views: usize) -> ListedCollection {
             subtype: 4,
             bytes: bytes.to_vec(),
         }),
-        documents: u64::try_from(views).unwrap_or(u64::MAX),
-        bytes: 0,
-        indexes: 1,
     }
 }
 
@@ -149,7 +169,7 @@ fn own_collections(view: &View, database: u32) -> Vec<std::sync::Arc<Collection>
     all
 }
 
-fn shown(collection: &Collection, documents: u64, bytes: u64) -> ListedCollection {
+fn shown(collection: &Collection) -> ListedCollection {
     let kept = collection.mongo.as_deref().cloned().unwrap_or_default();
     let options = kept.get("options").and_then(Value::as_object).cloned();
     ListedCollection {
@@ -157,8 +177,5 @@ fn shown(collection: &Collection, documents: u64, bytes: u64) -> ListedCollectio
         kind: kind_of(collection),
         options: options.unwrap_or_default(),
         uuid: kept.get("uuid").cloned(),
-        documents,
-        bytes,
-        indexes: u64::try_from(names(collection).len()).unwrap_or(u64::MAX),
     }
 }

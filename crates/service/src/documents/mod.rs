@@ -74,7 +74,10 @@ pub use indexes::{
 pub use insert::{Insert, insert};
 pub use language::{Terms, matches};
 pub use lapsedb_mql::stages::{no_search, stage_names};
-pub use listing::{ListedCollection, ListedDatabase, Listing, list_collections, list_databases};
+pub use listing::{
+    DatabaseStats, ListedCollection, ListedDatabase, Listing, database_stats, list_collections,
+    list_databases,
+};
 pub use look::exists;
 pub use make::make_plain;
 pub use modify::{MODIFY_OPTIONS, modify};

@@ -1,5 +1,7 @@
 //! Short ways to the verbs of the MongoDB API, in and outside of transactions. A failure is its code.
 
+use std::time::Duration;
+
 use lapsedb_service::cursors::{self, Batch, GetMore};
 use lapsedb_service::documents::{
     self, Aggregate, Change, Delete, Fault, Find, Insert, Namespace, Terms, Work, Wrote,
@@ -188,6 +190,74 @@ impl<'b> Client<'b> {
         let specs = specs.iter().map(|spec| object(spec)).collect();
         let made = documents::create_indexes(&mut work, &collection(name), specs).await;
         made.unwrap();
+    }
+}
+
+/// A change stream over a database, or over all of them.
+pub struct Stream<'b> {
+    bench: &'b Bench,
+    namespace: Namespace,
+    cursor: i64,
+}
+
+impl<'b> Stream<'b> {
+    /// How long a batch waits where there may be nothing: what has happened comes without waiting.
+    const QUIET: Duration = Duration::from_millis(1);
+
+    /// Opens one with the options of its stage.
+    pub async fn open(bench: &'b Bench, database: &str, options: Object) -> Stream<'b> {
+        let mut stage = Object::new();
+        stage.push("$changeStream", Value::Object(options));
+        let aggregate = Aggregate {
+            pipeline: vec![Value::Object(stage)],
+            batch_size: Some(0),
+            ..Aggregate::default()
+        };
+        let namespace = Namespace::pseudo(database, "$cmd.aggregate");
+        let mut work = Work::new(bench.ctx.clone());
+        let opened = Box::pin(documents::aggregate(&mut work, &namespace, &aggregate)).await;
+        let cursor = work.end(opened).await.unwrap().cursor;
+        Stream {
+            bench,
+            namespace,
+            cursor,
+        }
+    }
+
+    /// The next batch, which may be empty.
+    pub async fn batch(&self) -> Batch {
+        let work = sessions::begin(self.bench.ctx.clone(), &Asked::default()).await;
+        let mut work = work.unwrap().within(Some(Stream::QUIET));
+        let more = GetMore {
+            cursor: self.cursor,
+            batch_size: None,
+            is_timed: true,
+        };
+        let batch = Box::pin(cursors::get_more(&mut work, &self.namespace, &more)).await;
+        work.end(batch).await.unwrap()
+    }
+
+    /// The next events; there must be some.
+    pub async fn events(&self) -> Vec<Object> {
+        loop {
+            let events = read(&self.batch().await);
+            if !events.is_empty() {
+                return events;
+            }
+        }
+    }
+
+    /// All events there are by now, and where the stream then stands.
+    pub async fn drain(&self) -> (Vec<Object>, Object) {
+        let mut all = Vec::new();
+        loop {
+            let batch = self.batch().await;
+            let events = read(&batch);
+            if events.is_empty() {
+                return (all, batch.resume_token.unwrap());
+            }
+            all.extend(events);
+        }
     }
 }
 

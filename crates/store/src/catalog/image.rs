@@ -1,7 +1,7 @@
 //! The catalog in memory: maps that share what they have in common with the version before, so that a new version costs what
 //! its change costs, and an old one is held for nothing by whoever still reads it.
 
-use std::ops::Deref;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,6 +21,9 @@ use crate::versions::watch::Watches;
 
 /// The first number that is given to a database, collection or offer.
 pub(super) const FIRST_NUMBER: u32 = 1;
+
+/// How names begin that the MongoDB API keeps for itself: nobody who watches all collections is told of those.
+const OWN_NAMES: &str = "system.";
 
 /// A map in the order of its keys.
 pub(crate) type Ordered<K, V> = RedBlackTreeMapSync<K, V>;
@@ -73,8 +76,6 @@ impl ImageKind {
 /// Work between requests that a collection may be in need of. The catalog knows who is, so that nobody looks through all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upkeep {
-    /// Its versions are kept: expiries are to be told, and old versions to be removed.
-    Versions,
     /// The index of its policy is not whole.
     IndexBuild,
     /// A named index is not whole, or one that was dropped has left entries.
@@ -84,16 +85,10 @@ pub enum Upkeep {
 }
 
 impl Upkeep {
-    const ALL: [Upkeep; 4] = [
-        Upkeep::Versions,
-        Upkeep::IndexBuild,
-        Upkeep::NamedIndexes,
-        Upkeep::Purge,
-    ];
+    const ALL: [Upkeep; 3] = [Upkeep::IndexBuild, Upkeep::NamedIndexes, Upkeep::Purge];
 
     fn is_needed(self, collection: &Collection) -> bool {
         match self {
-            Upkeep::Versions => collection.history.kept,
             Upkeep::IndexBuild => !collection.index_is_whole(),
             Upkeep::NamedIndexes => collection.indexes.is_unfinished(),
             Upkeep::Purge => collection.can_expire(),
@@ -106,6 +101,8 @@ impl Upkeep {
 struct Contents {
     by_name: ByName<Arc<Collection>>,
     collections: Ordered<CollectionId, Arc<Collection>>,
+    /// How many of them are collections of the MongoDB API.
+    of_mongo: usize,
     views: Ordered<Str, Arc<NamedView>>,
     /// Its own under no collection, and those of its collections.
     offers: Ordered<Option<CollectionId>, Arc<Offer>>,
@@ -156,7 +153,11 @@ pub struct Catalog {
     databases_folded: Ordered<(Str, u32), Arc<Database>>,
     contents: Ordered<u32, Contents>,
     collections: Ordered<CollectionId, Arc<Collection>>,
+    /// By the commit that last wrote their records.
+    changed: Ordered<(u64, CollectionId), Arc<Collection>>,
     upkeep: [Ordered<CollectionId, Arc<Collection>>; Upkeep::ALL.len()],
+    /// Those of the MongoDB API whose versions are not kept, by their databases.
+    unkept: Ordered<(u32, CollectionId), Arc<Collection>>,
     /// The generation of each collection whose index has been built, but for those that were whole from the beginning.
     index_builds: Ordered<CollectionId, u32>,
     offers: Ordered<u32, Arc<Offer>>,
@@ -210,6 +211,65 @@ impl Catalog {
         self.databases_by_number.size()
     }
 
+    /// Counts entries as they are looked at.
+    fn counted<'a, T: 'a>(
+        &'a self,
+        all: impl Iterator<Item = &'a T> + 'a,
+    ) -> impl Iterator<Item = &'a T> + 'a {
+        all.inspect(|_| {
+            self.work.listed.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
+    /// The databases behind a number, in the order they were made.
+    pub fn databases_behind(&self, number: u32) -> impl Iterator<Item = &Arc<Database>> {
+        let behind = (Bound::Excluded(number), Bound::Unbounded);
+        self.counted(self.databases_by_number.range(behind).map(|(_, it)| it))
+    }
+
+    /// A database's collections behind a number, in the order they were made.
+    pub fn collections_behind(
+        &self,
+        database: u32,
+        number: u32,
+    ) -> impl Iterator<Item = &Arc<Collection>> {
+        let behind = (Bound::Excluded(CollectionId(number)), Bound::Unbounded);
+        let contents = self.contents.get(&database).into_iter();
+        let own = contents.flat_map(move |contents| contents.collections.range(behind));
+        self.counted(own.map(|(_, it)| it))
+    }
+
+    /// All collections behind a number, in the order they were made.
+    pub fn all_collections_behind(&self, number: u32) -> impl Iterator<Item = &Arc<Collection>> {
+        let behind = (Bound::Excluded(CollectionId(number)), Bound::Unbounded);
+        self.counted(self.collections.range(behind).map(|(_, it)| it))
+    }
+
+    /// All offers behind a number, in the order they were made.
+    pub fn offers_behind(&self, number: u32) -> impl Iterator<Item = &Arc<Offer>> {
+        let behind = (Bound::Excluded(number), Bound::Unbounded);
+        self.counted(self.offers.range(behind).map(|(_, it)| it))
+    }
+
+    /// The collections whose records were written behind a commit.
+    #[must_use]
+    pub fn changed_behind(&self, lsn: u64) -> Vec<Arc<Collection>> {
+        let behind = (
+            Bound::Excluded((lsn, CollectionId(u32::MAX))),
+            Bound::Unbounded,
+        );
+        self.listed(self.changed.range(behind).map(|(_, it)| it))
+    }
+
+    /// The collections of the MongoDB API whose versions are not kept: of a database, or all of them.
+    #[must_use]
+    pub fn unkept(&self, database: Option<u32>) -> Vec<Arc<Collection>> {
+        let from = database.unwrap_or(0);
+        let to = database.unwrap_or(u32::MAX);
+        let range = (from, CollectionId(0))..=(to, CollectionId(u32::MAX));
+        self.listed(self.unkept.range(range).map(|(_, it)| it))
+    }
+
     /// All databases, in the order they were made.
     #[must_use]
     pub fn databases(&self) -> Vec<Arc<Database>> {
@@ -228,6 +288,12 @@ impl Catalog {
         self.collections.get(&cid)
     }
 
+    /// Those of some numbers that there are.
+    #[must_use]
+    pub fn collections_numbered(&self, cids: &[CollectionId]) -> Vec<Arc<Collection>> {
+        self.listed(cids.iter().filter_map(|cid| self.collections.get(cid)))
+    }
+
     /// How many collections a database has.
     #[must_use]
     pub fn collections_in(&self, database: u32) -> usize {
@@ -240,6 +306,13 @@ impl Catalog {
     pub fn collections(&self, database: u32) -> Vec<Arc<Collection>> {
         let contents = self.contents.get(&database).into_iter();
         self.listed(contents.flat_map(|contents| contents.collections.values()))
+    }
+
+    /// Whether a database has a collection or a view of the MongoDB API.
+    #[must_use]
+    pub fn has_documents(&self, database: u32) -> bool {
+        let contents = self.contents.get(&database);
+        contents.is_some_and(|contents| contents.of_mongo > 0 || !contents.views.is_empty())
     }
 
     /// A view by name.
@@ -457,6 +530,12 @@ impl Catalog {
 
     fn insert_collection(&mut self, new: Arc<Collection>) {
         self.collections.insert_mut(new.cid, Arc::clone(&new));
+        let written = (new.version, new.cid);
+        self.changed.insert_mut(written, Arc::clone(&new));
+        if new.mongo.is_some() && !new.history.kept && !new.id.starts_with(OWN_NAMES) {
+            let place = (new.database, new.cid);
+            self.unkept.insert_mut(place, Arc::clone(&new));
+        }
         for (upkeep, own) in Upkeep::ALL.into_iter().zip(&mut self.upkeep) {
             if upkeep.is_needed(&new) {
                 own.insert_mut(new.cid, Arc::clone(&new));
@@ -464,6 +543,7 @@ impl Catalog {
         }
         self.in_database(new.database, |contents| {
             contents.collections.insert_mut(new.cid, Arc::clone(&new));
+            contents.of_mongo += usize::from(new.mongo.is_some());
             contents.by_name.insert_mut(new.id.clone(), new);
         });
     }
@@ -473,6 +553,8 @@ impl Catalog {
             return;
         };
         self.collections.remove_mut(&cid);
+        self.changed.remove_mut(&(old.version, cid));
+        self.unkept.remove_mut(&(old.database, cid));
         for own in &mut self.upkeep {
             if own.contains_key(&cid) {
                 own.remove_mut(&cid);
@@ -480,6 +562,7 @@ impl Catalog {
         }
         self.in_database(old.database, |contents| {
             contents.collections.remove_mut(&cid);
+            contents.of_mongo -= usize::from(old.mongo.is_some());
             contents.by_name.remove_mut(&old.id);
         });
     }
@@ -493,6 +576,8 @@ impl Catalog {
             in_order(&self.databases_folded),
             by_name(&self.databases),
             in_order(&self.collections),
+            in_order(&self.changed),
+            in_order(&self.unkept),
             in_order(&self.index_builds),
             in_order(&self.offers),
         ];
@@ -500,7 +585,7 @@ impl Catalog {
         all.extend(self.watches.described());
         all.extend(self.graves.described());
         for (number, contents) in &self.contents {
-            all.push(number.to_string());
+            all.push(format!("{number}: {}", contents.of_mongo));
             all.push(by_name(&contents.by_name));
             all.push(in_order(&contents.collections));
             all.push(in_order(&contents.views));

@@ -93,6 +93,12 @@ impl Catalog {
         self.graves.by_number.get(&cid)
     }
 
+    /// Those of some numbers that were dropped and whose versions are kept.
+    #[must_use]
+    pub fn graves_numbered(&self, cids: &[CollectionId]) -> Vec<Arc<Grave>> {
+        self.listed(cids.iter().filter_map(|cid| self.grave(*cid)))
+    }
+
     /// The dropped collections of a database whose versions are kept: all of them, or those that had a name.
     #[must_use]
     pub fn graves_in(&self, database: &str, id: Option<&str>) -> Vec<Arc<Grave>> {
@@ -163,15 +169,17 @@ impl Store {
     /// [`StoreError::Retry`] when the catalog has changed; otherwise when the engine fails.
     pub async fn clear_graves(&self, view: &View) -> Result<()> {
         let mut change = MetaChange::default();
-        let mut any = false;
         let ended = view.catalog().graves.ended(view.now().secs());
-        for cid in ended.take(CLEARED_AT_ONCE_MAX) {
-            change.delete(key(cid));
-            change.forget_versions(cid);
-            any = true;
+        let ended: Vec<_> = ended.take(CLEARED_AT_ONCE_MAX).collect();
+        for cid in &ended {
+            change.delete(key(*cid));
+            change.forget_versions(*cid);
         }
-        if any {
+        if !ended.is_empty() {
             self.change_catalog(view, change).await?;
+        }
+        for cid in ended {
+            self.recent.forget(cid);
         }
         Ok(())
     }

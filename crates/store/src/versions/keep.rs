@@ -11,11 +11,14 @@ use crate::keys::{self, CollectionId, MetaKind};
 use crate::versions::event::{self, Place};
 use crate::versions::history::policy_retention;
 use crate::versions::state::{self, ORDINAL_END, State, Told};
+use crate::versions::watch::Watched;
 use crate::view::View;
 use crate::{MetaChange, Store, meta_value};
 
 /// How often a change that others got ahead of is tried again.
 const RETRIES_MAX: usize = 100;
+/// Collections whose versions one change begins to keep at most.
+const BEGUN_AT_ONCE_MAX: usize = 500;
 /// How exactly it is known when a reader last came: to this part of the retention.
 const READ_PARTS: u64 = 16;
 
@@ -105,6 +108,48 @@ impl Store {
         Err(StoreError::Retry)
     }
 
+    /// Keeps the versions of several collections from now on, those that are not kept yet, for a retention: many in one change.
+    ///
+    /// # Errors
+    /// When the engine fails, or others were always faster.
+    pub async fn begin_versions_of(&self, cids: &[CollectionId], retention: Secs) -> Result<()> {
+        for some in cids.chunks(BEGUN_AT_ONCE_MAX) {
+            let mut tries = 0;
+            while let Err(error) = self.begin_some(some, retention).await {
+                tries += 1;
+                if !matches!(error, StoreError::Retry) || tries > RETRIES_MAX {
+                    return Err(error);
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin_some(&self, cids: &[CollectionId], retention: Secs) -> Result<()> {
+        let view = self.view().await?;
+        let catalog = view.catalog();
+        let mut change = MetaChange::default();
+        let unkept = cids.iter().filter_map(|cid| {
+            let collection = catalog.collection_numbered(*cid)?;
+            (!collection.history.kept).then_some(collection)
+        });
+        let mut any = false;
+        for collection in unkept {
+            any = true;
+            change.begin_versions(&view, collection).await?;
+            let key = keys::meta_numbered(MetaKind::Collection, collection.cid.0);
+            change.put(
+                key,
+                collection.rewritten(true, Some(retention)).into_object(),
+            );
+        }
+        if any {
+            self.change_catalog(&view, change).await?;
+        }
+        Ok(())
+    }
+
     /// Notes that a reader has come, if that was last noted long ago.
     async fn note_reader(&self, view: &View, collection: &Collection) -> Result<()> {
         let state = view.versions_state(collection.cid).await?;
@@ -136,7 +181,14 @@ impl Store {
             return Ok(Millis(u64::MAX));
         };
         let retention = collection.retention();
-        let state = view.versions_state(collection.cid).await?;
+        let mut state = view.versions_state(collection.cid).await?;
+        // Who follows many collections says so once for all of them.
+        let watched = view.watch_read(&collection);
+        let is_renewed = watched.is_some_and(|read| read > state.read)
+            && state.read.plus(retention) < view.now().secs();
+        if let Some(read) = watched.filter(|_| is_renewed) {
+            state.read = read;
+        }
         let wanted = policy_retention(&collection.document).is_some();
         let unread = state.read.plus(retention);
         if !wanted && unread < view.now().secs() {
@@ -146,7 +198,7 @@ impl Store {
         let look = if wanted { Secs(u64::MAX) } else { unread };
         let oldest = Secs(view.now().secs().0.saturating_sub(retention.0));
         let cut = last_before(&view, collection.cid, state.floor, oldest).await?;
-        if cut > state.floor {
+        if cut > state.floor || is_renewed {
             let mut batch = Batch::new();
             state.check(collection.cid, &mut batch);
             let body = State::body(&state.told, state.read, Some(cut));
@@ -183,6 +235,13 @@ impl Store {
 }
 
 impl View {
+    /// When somebody who follows a collection by a watch was last there, about.
+    fn watch_read(&self, collection: &Collection) -> Option<Secs> {
+        let database = self.catalog().database_numbered(collection.database)?;
+        let watched = Watched::Collection(&database.id, &collection.id);
+        self.catalog().watch_read(watched)
+    }
+
     /// The first commit whose events of a collection were told in a second or later; none, if there is no such one yet.
     ///
     /// # Errors

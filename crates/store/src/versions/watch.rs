@@ -190,6 +190,11 @@ impl Catalog {
         self.covering(watched).map(|watch| watch.retention).max()
     }
 
+    /// When a reader of what is watched last came, about; none, if nobody watches it.
+    pub(crate) fn watch_read(&self, watched: Watched<'_>) -> Option<Secs> {
+        self.covering(watched).map(|watch| watch.read).max()
+    }
+
     /// The longest retention of all watches.
     pub(crate) fn longest_watch(&self) -> Option<Secs> {
         let longest = self.watches.by_retention.last();
@@ -199,11 +204,11 @@ impl Catalog {
 
 impl Store {
     /// Notes that somebody watches. What is made from then on under the name is kept from its first change on; what is there
-    /// already is not touched, see [`Store::keep_versions`].
+    /// already is not touched, see [`Store::keep_versions`]. Says whether it is kept for as long as before.
     ///
     /// # Errors
     /// When the engine fails, or others were always faster.
-    pub async fn watch(&self, watched: Watched<'_>, retention: Secs) -> Result<()> {
+    pub async fn watch(&self, watched: Watched<'_>, retention: Secs) -> Result<bool> {
         let name = watched.name();
         for _ in 0..RETRIES_MAX {
             let view = self.view().await?;
@@ -214,13 +219,14 @@ impl Store {
                 && known.read.plus(step) > now
                 && known.retention == retention
             {
-                return Ok(());
+                return Ok(true);
             }
+            let same = known.is_some_and(|known| known.retention == retention);
             let mut change = MetaChange::default();
             change.put(key(&name), body(&name, known, now, retention));
             match self.change_catalog(&view, change).await {
                 Err(StoreError::Retry) => tokio::task::yield_now().await,
-                outcome => return outcome.map(|_| ()),
+                outcome => return outcome.map(|_| same),
             }
         }
         Err(StoreError::Retry)
