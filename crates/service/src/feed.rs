@@ -153,8 +153,19 @@ impl Position {
 /// The page that is asked for, of resources with their numbers in the order of these, and what these are called in addresses.
 pub(crate) fn page(
     view: &View,
-    (owner, kind): (Owner, &str),
+    of: (Owner, &str),
     entries: Vec<(u64, Value)>,
+    ask: &Ask<'_>,
+) -> Result<Page> {
+    page_behind(view, of, |_| entries.into_iter(), ask)
+}
+
+/// The same of many. They are asked for from behind a number on,
+/// one after the other, until the page is full.
+pub(crate) fn page_behind<I: Iterator<Item = (u64, Value)>>(
+    view: &View,
+    (owner, kind): (Owner, &str),
+    behind: impl FnOnce(u64) -> I,
     ask: &Ask<'_>,
 ) -> Result<Page> {
     let size = ask.size.unwrap_or(PAGE_ITEMS_DEFAULT).min(PAGE_ITEMS_MAX);
@@ -163,6 +174,7 @@ pub(crate) fn page(
         None | Some("") => Position::default(),
         Some(token) => Position::read(token, mark).ok_or_else(invalid_token)?,
     };
+    let entries = behind(position.after);
     let (values, end) = match &ask.query {
         None => plain(entries, position, size),
         Some(query) => {
@@ -181,7 +193,7 @@ pub(crate) fn page(
 
 /// The resources of a page, and where it ends if more follow.
 fn plain(
-    entries: Vec<(u64, Value)>,
+    entries: impl IntoIterator<Item = (u64, Value)>,
     position: Position,
     size: usize,
 ) -> (Vec<Value>, Option<Position>) {
@@ -207,7 +219,7 @@ fn plain(
 fn rows(
     bound: &Bound,
     env: Env<'_>,
-    entries: Vec<(u64, Value)>,
+    entries: impl IntoIterator<Item = (u64, Value)>,
     position: Position,
     size: usize,
 ) -> Result<(Vec<Value>, Option<Position>)> {

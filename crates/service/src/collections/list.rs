@@ -14,16 +14,13 @@ pub async fn list(ctx: &Ctx, db: &str, ask: &Ask<'_>) -> Result<Page> {
     ctx.who.may_read_account()?;
     let view = ctx.view().await?;
     let database = find_database(&view, db).ok_or_else(Error::owner_not_found)?;
-    let collections = view.catalog().collections(database.number);
-    let entries = collections
-        .iter()
-        .map(|collection| {
-            (
-                u64::from(collection.cid.0),
-                resource::collection_value(collection),
-            )
+    let behind = |number: u64| {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let collections = view.catalog().collections_behind(database.number, number);
+        collections.map(|collection| {
+            let value = resource::collection_value(collection);
+            (u64::from(collection.cid.0), value)
         })
-        .collect();
-    let owner = Owner::database(&database);
-    feed::page(&view, (owner, "colls"), entries, ask)
+    };
+    feed::page_behind(&view, (Owner::database(&database), "colls"), behind, ask)
 }

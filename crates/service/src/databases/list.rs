@@ -13,15 +13,13 @@ use crate::resource;
 pub async fn list(ctx: &Ctx, ask: &Ask<'_>) -> Result<Page> {
     ctx.who.may_read_account()?;
     let view = ctx.view().await?;
-    let databases = view.catalog().databases();
-    let entries = databases
-        .iter()
-        .map(|database| {
-            (
-                u64::from(database.number),
-                resource::database_value(database),
-            )
+    let behind = |number: u64| {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let databases = view.catalog().databases_behind(number);
+        databases.map(|database| {
+            let value = resource::database_value(database);
+            (u64::from(database.number), value)
         })
-        .collect();
-    feed::page(&view, (Owner::account(), "dbs"), entries, ask)
+    };
+    feed::page_behind(&view, (Owner::account(), "dbs"), behind, ask)
 }

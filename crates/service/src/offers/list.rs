@@ -13,10 +13,10 @@ use crate::reply::Owner;
 pub async fn list(ctx: &Ctx, ask: &Ask<'_>) -> Result<Page> {
     ctx.who.may_read_account()?;
     let view = ctx.view().await?;
-    let offers = standard::all(view.catalog());
-    let entries = offers
-        .iter()
-        .map(|offer| (u64::from(offer.number), offer_value(offer)))
-        .collect();
-    feed::page(&view, (Owner::account(), "offers"), entries, ask)
+    let behind = |number: u64| {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let offers = standard::all_behind(view.catalog(), number);
+        offers.map(|offer| (u64::from(offer.number), offer_value(&offer)))
+    };
+    feed::page_behind(&view, (Owner::account(), "offers"), behind, ask)
 }

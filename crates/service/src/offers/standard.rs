@@ -32,16 +32,20 @@ pub(crate) fn offer_numbered(catalog: &Catalog, number: u32) -> Option<Arc<Offer
     }
 }
 
-/// All offers, asked for or not, in the order of their numbers.
-pub(crate) fn all(catalog: &Catalog) -> Vec<Arc<Offer>> {
-    let mut all = catalog.offers();
-    let containers = catalog.all_collections();
-    let standard = containers
-        .iter()
-        .filter_map(|collection| standard(catalog, collection));
-    all.extend(standard.map(Arc::new));
-    all.sort_by_key(|offer| offer.number);
-    all
+/// All offers behind a number, asked for or not, in the order of their numbers.
+pub(crate) fn all_behind(catalog: &Catalog, number: u32) -> impl Iterator<Item = Arc<Offer>> {
+    let mut own = catalog.offers_behind(number).cloned().peekable();
+    let containers = catalog.all_collections_behind(number);
+    let mut standard = containers
+        .filter_map(|collection| standard(catalog, collection).map(Arc::new))
+        .peekable();
+    std::iter::from_fn(move || {
+        let is_own = match (own.peek(), standard.peek()) {
+            (Some(own), Some(standard)) => own.number < standard.number,
+            (own, _) => own.is_some(),
+        };
+        if is_own { own.next() } else { standard.next() }
+    })
 }
 
 /// The offer of a container without one of its own, unless it shares its database's.
