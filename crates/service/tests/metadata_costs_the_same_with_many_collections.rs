@@ -3,7 +3,6 @@
 
 use lapsedb_service::documents::{self, Work};
 use lapsedb_service::{collections, databases};
-use lapsedb_value::Object;
 
 use crate::support::mongo::{Client, collection};
 use crate::support::{ALWAYS, Bench, definition, object};
@@ -41,7 +40,7 @@ impl Others {
 }
 
 async fn make(bench: &Bench, name: &str) {
-    let made = documents::make(&bench.ctx, &collection(name), &Object::new()).await;
+    let made = documents::make_plain(&bench.ctx, &collection(name)).await;
     assert!(made.unwrap());
 }
 
