@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::codes;
 use crate::door::Door;
-use crate::fields::{Fields, whole};
+use crate::fields::{Fields, number, whole};
 use crate::registry;
 use crate::wire::{Incoming, Message, OpMsg};
 
@@ -53,7 +53,7 @@ pub(crate) fn wait(door: &Door, body: &Object) -> Result<Option<Duration>, Fault
     };
     let mut fields = Fields::new("hello", Object::new());
     let milliseconds = match wait {
-        number if number.is_number() => whole(number),
+        value if number(value).is_some() => whole(value),
         other => return Err(fields.wrong("maxAwaitTimeMS", other, "long")),
     };
     let Value::Object(known) = version else {

@@ -1,6 +1,7 @@
 //! The members of a command, each asked for by name and type. What nobody asked for is refused, never ignored.
 
 use lapsedb_service::documents::{Fault, Namespace};
+use lapsedb_value::decimal128::Decimal128;
 use lapsedb_value::{Object, Value};
 
 use crate::call::Call;
@@ -83,8 +84,19 @@ impl Fields {
     pub(crate) fn integer(&mut self, name: &str) -> Result<Option<i64>, Fault> {
         match self.any(name) {
             None => Ok(None),
-            Some(number) if number.is_number() => Ok(Some(whole(&number))),
+            Some(value) if number(&value).is_some() => Ok(Some(whole(&value))),
             Some(other) => Err(self.wrong(name, &other, "long")),
+        }
+    }
+
+    /// A number with its fraction, if there is one.
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, Fault> {
+        match self.any(name) {
+            None => Ok(None),
+            Some(value) => match number(&value) {
+                Some(number) => Ok(Some(number)),
+                None => Err(self.wrong(name, &value, "long")),
+            },
         }
     }
 
@@ -190,10 +202,24 @@ pub(crate) fn truth(value: &Value) -> Option<bool> {
     }
 }
 
-/// A number without its fraction.
-pub(crate) fn whole(number: &Value) -> i64 {
+/// A number of any kind; a decimal as the nearest double.
+pub(crate) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Decimal128(bytes) => Some(Decimal128::from_bytes(bytes).to_f64()),
+        value => value.as_f64(),
+    }
+}
+
+/// A number without its fraction; a decimal is rounded, as MongoDB does.
+pub(crate) fn whole(value: &Value) -> i64 {
+    let number = match value {
+        Value::Decimal128(bytes) => Decimal128::from_bytes(bytes).round_to(0).to_f64(),
+        value => match value.as_i64() {
+            Some(whole) => return whole,
+            None => value.as_f64().unwrap_or(0.0),
+        },
+    };
     #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates")]
-    number
-        .as_i64()
-        .unwrap_or_else(|| number.as_f64().unwrap_or(0.0) as i64)
+    let whole = number as i64;
+    whole
 }

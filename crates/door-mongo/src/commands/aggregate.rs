@@ -122,7 +122,7 @@ pub(crate) fn read(fields: &mut Fields, explains: bool) -> Result<Aggregate, Fau
     let mut cursor = Fields::new("aggregate.cursor", cursor.unwrap_or_default());
     let batch_size = cursor.size("batchSize")?;
     cursor.end()?;
-    let terms = terms(fields, "let")?;
+    let terms = terms(fields)?;
     fields.ignore(&["allowDiskUse", "bypassDocumentValidation"]);
     Ok(Aggregate {
         pipeline,

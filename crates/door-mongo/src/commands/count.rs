@@ -16,7 +16,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         skip: fields.size("skip")?.unwrap_or(0),
         // A negative limit means the same as a positive one here.
         limit: fields.integer("limit")?.unwrap_or(0).unsigned_abs(),
-        terms: terms(&mut fields, "let")?,
+        terms: terms(&mut fields)?,
     };
     fields.ignore(&["fields"]);
     fields.end()?;

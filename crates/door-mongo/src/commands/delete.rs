@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::codes;
 use crate::commands::insert::reply;
-use crate::commands::terms;
+use crate::commands::statement_terms;
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
@@ -32,20 +32,10 @@ fn statement(members: Object, variables: &Object) -> Result<Delete, Fault> {
     let Some(filter) = fields.document_if("q")? else {
         return Err(fields.missing("q"));
     };
-    let many = match fields.integer("limit")? {
-        Some(0) => true,
-        Some(1) => false,
-        Some(other) => {
-            return Err(Fault::new(
-                codes::FAILED_TO_PARSE,
-                format!("The limit field in delete objects must be 0 or 1. Got {other}"),
-            ));
-        }
-        None => return Err(fields.missing("limit")),
-    };
+    let many = is_of_many(&mut fields)?;
     let terms = Terms {
         variables: variables.clone(),
-        ..terms(&mut fields, "c")?
+        ..statement_terms(&mut fields)?
     };
     fields.end()?;
     Ok(Delete {
@@ -53,4 +43,19 @@ fn statement(members: Object, variables: &Object) -> Result<Delete, Fault> {
         many,
         terms,
     })
+}
+
+/// Whether a statement deletes all that match. A limit that is neither 0 nor 1 means nothing that could be guessed.
+fn is_of_many(fields: &mut Fields) -> Result<bool, Fault> {
+    let Some(limit) = fields.number("limit")? else {
+        return Err(fields.missing("limit"));
+    };
+    match limit {
+        0.0 => Ok(true),
+        1.0 => Ok(false),
+        _ => Err(Fault::new(
+            codes::FAILED_TO_PARSE,
+            format!("The limit field in delete objects must be 0 or 1. Got {limit}"),
+        )),
+    }
 }

@@ -17,7 +17,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let distinct = Distinct {
         key,
         filter: fields.document("query")?,
-        terms: terms(&mut fields, "let")?,
+        terms: terms(&mut fields)?,
     };
     fields.end()?;
     let mut work = call.begin().await?;

@@ -1,12 +1,14 @@
 //! Tells how a command would be executed.
 
-use lapsedb_service::documents::{self, Explains, Fault, Find, Namespace};
+use lapsedb_service::documents::{self, Explains, Fault, Find, Namespace, Terms};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::codes;
-use crate::commands::{aggregate, build_info, find, find_and_modify, hello, terms};
+use crate::commands::{
+    aggregate, build_info, find, find_and_modify, hello, statement_terms, terms,
+};
 use crate::fields::Fields;
 use crate::request::Request;
 
@@ -77,7 +79,7 @@ fn asked(name: &str, command: Object) -> Result<(Explains, Find), Fault> {
                 filter: fields.document("query")?,
                 skip: fields.size("skip")?.unwrap_or(0),
                 limit: fields.integer("limit")?.unwrap_or(0).unsigned_abs(),
-                terms: terms(&mut fields, "let")?,
+                terms: terms(&mut fields)?,
                 ..Find::default()
             },
         )),
@@ -85,7 +87,7 @@ fn asked(name: &str, command: Object) -> Result<(Explains, Find), Fault> {
             Explains::Distinct,
             Find {
                 filter: fields.document("query")?,
-                terms: terms(&mut fields, "let")?,
+                terms: terms(&mut fields)?,
                 ..Find::default()
             },
         )),
@@ -134,7 +136,10 @@ fn written(statement: Object, many: bool) -> Result<Find, Fault> {
     Ok(Find {
         filter: fields.document("q")?,
         limit: u64::from(!many),
-        terms: terms(&mut fields, "c")?,
+        terms: Terms {
+            constants: fields.document_if("c")?,
+            ..statement_terms(&mut fields)?
+        },
         ..Find::default()
     })
 }

@@ -60,7 +60,7 @@ pub(crate) fn read(fields: &mut Fields) -> Result<Find, Fault> {
         max: fields.document("max")?,
         return_key: fields.truth("returnKey", false)?,
         show_record_id: fields.truth("showRecordId", false)?,
-        terms: terms(fields, "let")?,
+        terms: terms(fields)?,
     };
     fields.ignore(&WITHOUT_EFFECT);
     Ok(find)

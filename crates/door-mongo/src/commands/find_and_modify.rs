@@ -22,7 +22,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
 }
 
 pub(crate) fn read(fields: &mut Fields) -> Result<FindAndModify, Fault> {
-    let terms = terms(fields, "let")?;
+    let terms = terms(fields)?;
     let filter = fields.document("query")?;
     let remove = fields.truth("remove", false)?;
     let new = fields.truth("new", false)?;
@@ -52,6 +52,7 @@ pub(crate) fn read(fields: &mut Fields) -> Result<FindAndModify, Fault> {
                 many: false,
                 upsert,
                 array_filters,
+                supplied: false,
                 terms: terms.clone(),
             }),
         },

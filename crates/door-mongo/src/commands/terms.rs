@@ -1,18 +1,28 @@
 //! Members that say how the language is meant.
 
 use lapsedb_service::documents::{Fault, Hint, Terms};
-use lapsedb_value::Value;
+use lapsedb_value::{Object, Value};
 
 use crate::codes;
 use crate::fields::Fields;
 
-/// The collation and the variables of a command.
-pub(crate) fn terms(fields: &mut Fields, variables: &str) -> Result<Terms, Fault> {
+/// The collation, the hint and the variables of a command.
+pub(crate) fn terms(fields: &mut Fields) -> Result<Terms, Fault> {
+    let variables = fields.document("let")?;
+    Ok(Terms {
+        variables,
+        ..statement_terms(fields)?
+    })
+}
+
+/// The collation and the hint of a command or of a statement.
+pub(crate) fn statement_terms(fields: &mut Fields) -> Result<Terms, Fault> {
     Ok(Terms {
         collation: fields
             .document_if("collation")?
             .filter(|collation| !collation.is_empty()),
-        variables: fields.document(variables)?,
+        variables: Object::new(),
+        constants: None,
         hint: match fields.any("hint") {
             None => Hint::None,
             Some(Value::String(name)) => Hint::Name(name.to_string()),

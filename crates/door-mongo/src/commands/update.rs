@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::codes;
 use crate::commands::insert::reply;
-use crate::commands::terms;
+use crate::commands::statement_terms;
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
@@ -36,33 +36,40 @@ fn statement(members: Object, variables: &Object) -> Result<Change, Fault> {
     let Some(update) = fields.raw("u") else {
         return Err(fields.missing("u"));
     };
+    check_form(&update)?;
     let array_filters = array_filters(&mut fields)?;
-    let own = terms(&mut fields, "c")?;
+    let terms = Terms {
+        variables: variables.clone(),
+        constants: fields.document_if("c")?,
+        ..statement_terms(&mut fields)?
+    };
     let change = Change {
         filter,
         update,
         many: fields.truth("multi", false)?,
         upsert: fields.truth("upsert", false)?,
         array_filters,
-        terms: Terms {
-            collation: own.collation,
-            variables: merged(variables, own.variables),
-            hint: own.hint,
-        },
+        supplied: fields.truth("upsertSupplied", false)?,
+        terms,
     };
-    fields.ignore(&["upsertSupplied"]);
     fields.end()?;
     Ok(change)
 }
 
-/// The variables of a command and of its statement, which come first.
-fn merged(outer: &Object, mut own: Object) -> Object {
-    for (name, value) in outer.iter() {
-        if !own.contains_key(name) {
-            own.push(name.clone(), value.clone());
-        }
+/// Refuses an update that is neither a document nor a list of stages. Then no statement of the command is executed.
+fn check_form(update: &Value) -> Result<(), Fault> {
+    match update {
+        Value::Object(_) => Ok(()),
+        Value::Array(stages) if stages.iter().all(|stage| stage.as_object().is_some()) => Ok(()),
+        Value::Array(_) => Err(Fault::new(
+            codes::TYPE_MISMATCH,
+            "Each element of the 'pipeline' array must be an object",
+        )),
+        _ => Err(Fault::new(
+            codes::FAILED_TO_PARSE,
+            "Update argument must be either an object or an array",
+        )),
     }
-    own
 }
 
 /// Which elements of arrays are meant.

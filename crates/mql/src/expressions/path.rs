@@ -246,6 +246,41 @@ pub(crate) fn check_variable_name(name: &str) -> Result<()> {
     check_name_tail(name)
 }
 
+/// Variables that only the server sets.
+const SYSTEM_CONSTANTS: [&str; 5] = ["NOW", "CLUSTER_TIME", "JS_SCOPE", "IS_MR", "USER_ROLES"];
+/// Variables of the server that are not constants.
+const SYSTEM_VARIABLES: [&str; 6] = ["ROOT", "REMOVE", "DESCEND", "PRUNE", "KEEP", "SEARCH_META"];
+
+/// Checks the name of a variable that a command defines for all its expressions.
+pub(crate) fn check_let_name(name: &str) -> Result<()> {
+    if SYSTEM_CONSTANTS.contains(&name) {
+        return Err(MqlError::new(
+            4_738_901,
+            format!("Attempt to set internal constant: {name}"),
+        ));
+    }
+    check_variable_name(name).map_err(|error| {
+        MqlError::new(
+            error.code,
+            format!("Invalid 'let' parameter :: caused by :: {}", error.message),
+        )
+    })
+}
+
+/// Checks the name of a constant of an update. MongoDB also takes names that begin with a capital letter here.
+pub(crate) fn check_constant_name(name: &str) -> Result<()> {
+    if SYSTEM_CONSTANTS.contains(&name) || SYSTEM_VARIABLES.contains(&name) {
+        return Err(MqlError::new(
+            17_275,
+            "Can't redefine a non-user-writable variable",
+        ));
+    }
+    match name.starts_with(|first: char| first.is_ascii_uppercase()) {
+        true => check_name_tail(name),
+        false => check_variable_name(name),
+    }
+}
+
 fn check_name_tail(name: &str) -> Result<()> {
     let odd = name
         .chars()

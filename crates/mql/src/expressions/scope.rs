@@ -7,6 +7,7 @@ use lapsedb_value::budget::{Held, MEMBER_BYTES, owned_bytes};
 use lapsedb_value::{Budget, Object, Str, Value};
 
 use super::Expr;
+use super::path::{check_constant_name, check_let_name};
 use crate::collation::Collation;
 use crate::{MqlError, Result};
 
@@ -95,6 +96,7 @@ impl Env {
     pub fn with_computed(mut self, variables: &Object) -> Result<Env> {
         let root = Object::new();
         for (name, value) in variables {
+            check_let_name(name)?;
             if reads_document(value) {
                 return Err(MqlError::new(
                     4_890_500,
@@ -104,6 +106,16 @@ impl Env {
             let value = Expr::parse(value, &self.names())?.eval(&Scope::new(&root, &self))?;
             self.hold(&value);
             self = self.with_variable(name.clone(), value);
+        }
+        Ok(self)
+    }
+
+    /// The same with the constants of an update, whose values are taken as they are.
+    pub fn with_constants(mut self, constants: &Object) -> Result<Env> {
+        for (name, value) in constants {
+            check_constant_name(name)?;
+            self.hold(value);
+            self = self.with_variable(name.clone(), value.clone());
         }
         Ok(self)
     }

@@ -96,8 +96,29 @@ pub(super) fn parse(
             "$merge 'into' field must specify a 'coll' that is not empty, null or undefined",
         ));
     }
+    check_modes(&merge)?;
     check_update(&mut merge, variables, context)?;
     Ok(vec![Stage::Merge(Arc::new(merge))])
+}
+
+/// Refuses modes that would write nothing, or fail whatever is there.
+fn check_modes(merge: &Merge) -> Result<()> {
+    let matched = match merge.when_matched {
+        WhenMatched::KeepExisting => "keepExisting",
+        WhenMatched::Fail => "fail",
+        WhenMatched::Replace | WhenMatched::Merge | WhenMatched::Pipeline { .. } => return Ok(()),
+    };
+    let not_matched = match merge.when_not_matched {
+        WhenNotMatched::Insert => return Ok(()),
+        WhenNotMatched::Discard => "discard",
+        WhenNotMatched::Fail => "fail",
+    };
+    Err(MqlError::new(
+        51181,
+        format!(
+            "Combination of $merge modes 'whenMatched: {matched}' and 'whenNotMatched: {not_matched}' is not supported"
+        ),
+    ))
 }
 
 /// Reads the pipeline for documents that are there, so that its mistakes are found before anything is written.
@@ -117,6 +138,12 @@ fn check_update(merge: &mut Merge, given: Object, context: &Context<'_>) -> Resu
     };
     inner.names = inner.names.with("new");
     for (name, value) in &given {
+        if name == "new" && value.as_str() != Some("$$ROOT") {
+            return Err(MqlError::new(
+                51273,
+                "'let' may not define a value for the reserved 'new' variable other than '$$ROOT'",
+            ));
+        }
         path::check_variable_name(name)?;
         Expr::parse(value, &context.names)?;
         inner.names = inner.names.with(name.clone());
@@ -179,7 +206,16 @@ fn read_on(value: &Value) -> Result<Vec<Str>> {
             Err(MqlError::new(51134, message))
         }
     };
-    on.iter().map(name).collect()
+    let mut fields: Vec<Str> = Vec::with_capacity(on.len());
+    for value in on {
+        let field = name(value)?;
+        if fields.contains(&field) {
+            let message = format!("Found a duplicate field '{field}'");
+            return Err(MqlError::new(31465, message));
+        }
+        fields.push(field);
+    }
+    Ok(fields)
 }
 
 fn read_matched(value: &Value) -> Result<WhenMatched> {

@@ -13,6 +13,13 @@ impl ArrayFilters {
     pub(crate) fn parse(filters: &[Object], options: &Options) -> Result<ArrayFilters> {
         let mut all: Vec<(Str, Filter)> = Vec::with_capacity(filters.len());
         for document in filters {
+            let filter = Filter::parse(document, options).map_err(|error| {
+                let message = format!(
+                    "Error parsing array filter :: caused by :: {}",
+                    error.message
+                );
+                MqlError::new(error.code, message)
+            })?;
             let mut names = Vec::new();
             collect_names(document, &mut names);
             let name = single(&names)?;
@@ -22,13 +29,6 @@ impl ArrayFilters {
                     "Found multiple array filters with the same top-level field name {name}"
                 )));
             }
-            let filter = Filter::parse(document, options).map_err(|error| {
-                let message = format!(
-                    "Error parsing array filter :: caused by :: {}",
-                    error.message
-                );
-                MqlError::new(error.code, message)
-            })?;
             all.push((Str::new(name), filter));
         }
         Ok(ArrayFilters(all))

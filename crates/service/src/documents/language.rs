@@ -26,6 +26,8 @@ pub struct Terms {
     pub collation: Option<Object>,
     /// Variables for expressions.
     pub variables: Object,
+    /// Variables of an update by a pipeline, whose values are no expressions.
+    pub constants: Option<Object>,
     /// Which index is to be used.
     pub hint: Hint,
 }
@@ -50,10 +52,13 @@ impl Terms {
         };
         let now = i64::try_from(work.ctx.service().clock().now().0).unwrap_or(i64::MAX);
         let seed = work.ctx.service().documents_state().seed();
-        let env = Env::new(now, seed)
+        let mut env = Env::new(now, seed)
             .within(Arc::clone(work.budget()))
             .with_cluster_time(work.stamp())
             .with_computed(&self.variables)?;
+        if let Some(constants) = &self.constants {
+            env = env.with_constants(constants)?;
+        }
         Ok(Language {
             options: Options {
                 collation,

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use lapsedb_mql::collation::Collation;
 use lapsedb_mql::filter::Options;
 use lapsedb_mql::stages::{Merge, Out, Pipeline, WhenMatched, WhenNotMatched};
 use lapsedb_mql::update::{Described, Description, Updated};
 use lapsedb_store::Collection;
+use lapsedb_store::index::named::NamedIndex;
 use lapsedb_value::order::{equal_bson, identical_bson};
 use lapsedb_value::{Object, Value};
 
@@ -19,6 +21,7 @@ use crate::documents::language::{Filter, Language};
 use crate::documents::look::{Look, find_collection, not_foreign};
 use crate::documents::make::make;
 use crate::documents::namespace::Namespace;
+use crate::documents::plan::collation_of;
 use crate::documents::prepare;
 use crate::documents::rename::{like, rename};
 use crate::documents::shell;
@@ -31,6 +34,9 @@ use crate::documents::writing::{Tries, Writing};
 const CHUNK_DOCUMENTS: usize = 200;
 /// Code of a merge that met a document where it may not.
 const MERGE_STAGE_NO_MATCHING_DOCUMENT: i32 = 13_113;
+
+/// Code of a merge by fields that no unique index is over.
+const NO_UNIQUE_INDEX: i32 = 51_183;
 
 /// Codes of an `$out` to a collection that is no time series, or one with other options.
 const NOT_A_TIME_SERIES: i32 = 7_268_700;
@@ -182,6 +188,7 @@ async fn merge(
     let mut own = Work::new(work.ctx.clone())
         .ending_with(work)
         .bypassing_validation(work.bypasses_validation());
+    check_fields(&own, &target, plan, language).await?;
     let now = work.ctx.service().clock().now();
     let mut rest = documents.as_slice();
     while !rest.is_empty() {
@@ -223,6 +230,51 @@ async fn merge(
         }
     }
     Ok(())
+}
+
+/// Refuses fields by which several documents of the target could be the same one: a unique index must be over just these, and
+/// compare texts as the pipeline does.
+async fn check_fields(
+    work: &Work,
+    target: &Namespace,
+    plan: &Merge,
+    language: &Language,
+) -> Result<()> {
+    if plan.on.is_empty() {
+        return Ok(());
+    }
+    let wanted = language.options.collation.as_deref();
+    let view = work.ctx.view().await?;
+    let collection = find_collection(&view, target);
+    let tells = |index: &NamedIndex| {
+        index.unique
+            && index.filter.is_none()
+            && index.parts.len() == plan.on.len()
+            && plan
+                .on
+                .iter()
+                .all(|name| index.parts.iter().any(|part| part.path == *name))
+    };
+    if let [only] = plan.on.as_slice()
+        && only == ID
+    {
+        let own = collection
+            .as_ref()
+            .and_then(|collection| options_of(collection)?.get("collation")?.as_object());
+        let own = own.map(Collation::parse).transpose()?.flatten();
+        if own.as_ref() == wanted {
+            return Ok(());
+        }
+    }
+    for index in collection.iter().flat_map(|found| found.indexes.all()) {
+        if tells(index) && collation_of(index)?.as_deref() == wanted {
+            return Ok(());
+        }
+    }
+    Err(Fault::new(
+        NO_UNIQUE_INDEX,
+        "Cannot find index to verify that join fields will be unique",
+    ))
 }
 
 async fn one(
@@ -292,12 +344,7 @@ async fn existing(
     }
     let mut filter = Object::with_capacity(plan.on.len());
     for name in &plan.on {
-        let Some(value) = document.get(name).filter(|value| !value.is_null()) else {
-            return Err(Fault::new(
-                51_132,
-                "$merge write error: 'on' field cannot be missing, null, undefined or an array",
-            ));
-        };
+        let value = key_value(document, name)?;
         let mut equal = Object::with_capacity(1);
         equal.push("$eq", value.clone());
         filter.push(name.as_str(), Value::Object(equal));
@@ -314,6 +361,26 @@ async fn existing(
         }
     }
     Ok(None)
+}
+
+/// The value of a field that tells which document is meant.
+fn key_value<'a>(document: &'a Object, field: &str) -> Result<&'a Value> {
+    let mut steps = field.split('.');
+    let first = steps.next().and_then(|name| document.get(name));
+    let value = steps.fold(first, |value, name| value?.as_object()?.get(name));
+    match value {
+        Some(Value::Array(_)) => Err(Fault::new(
+            51_185,
+            format!("$merge write error: 'on' field '{field}' is an array"),
+        )),
+        Some(value) if !value.is_null() && !value.is_undefined() => Ok(value),
+        _ => Err(Fault::new(
+            51_132,
+            format!(
+                "$merge write error: 'on' field '{field}' cannot be missing, null, undefined or an array"
+            ),
+        )),
+    }
 }
 
 /// A new document with the `_id` of the old one.

@@ -19,6 +19,9 @@ use crate::documents::work::Work;
 use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
 
+/// Code of constants in an update that is no pipeline.
+const CONSTANTS_WITHOUT_PIPELINE: i32 = 51_198;
+
 /// One statement.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -30,6 +33,8 @@ pub struct Change {
     pub many: bool,
     /// Makes a document, if none matches.
     pub upsert: bool,
+    /// What is made if none matches is the constant `new`, whatever the update says.
+    pub supplied: bool,
     /// Which elements of arrays are meant.
     pub array_filters: Vec<Object>,
     /// How texts compare and which variables there are.
@@ -51,7 +56,7 @@ impl Plan {
 }
 
 impl Change {
-    /// Refuses a pipeline with a stage that there is not: the command fails then, and not the statement alone.
+    /// Refuses a pipeline with a stage that there is not: the command fails then, and not its statement alone.
     fn check_names(&self) -> Result<()> {
         match &self.update {
             Value::Array(stages) => Ok(Pipeline::check_names(stages)?),
@@ -59,7 +64,35 @@ impl Change {
         }
     }
 
+    /// Refuses constants where no pipeline could read them, and an upsert of a constant that is not there.
+    fn check_constants(&self) -> Result<()> {
+        let parse = |message| Fault::new(code::FAILED_TO_PARSE, message);
+        if self.supplied && !self.upsert {
+            return Err(parse(
+                "cannot specify 'upsertSupplied: true' for a non-upsert operation",
+            ));
+        }
+        if self.supplied && self.supplied_document().is_none() {
+            return Err(parse(
+                "the parameter 'upsertSupplied' is set to 'true', but no document was supplied",
+            ));
+        }
+        if self.terms.constants.is_some() && !matches!(self.update, Value::Array(_)) {
+            return Err(Fault::new(
+                CONSTANTS_WITHOUT_PIPELINE,
+                "Constant values may only be specified for pipeline updates",
+            ));
+        }
+        Ok(())
+    }
+
+    fn supplied_document(&self) -> Option<&Value> {
+        let new = self.terms.constants.as_ref()?.get("new");
+        new.filter(|new| matches!(new, Value::Object(_)))
+    }
+
     pub(crate) async fn plan(&self, work: &Work, namespace: &Namespace) -> Result<Plan> {
+        self.check_constants()?;
         let language = self.terms.language(work, namespace).await?;
         // Of two mistakes, the one in the update is told, as MongoDB does.
         let update = Update::parse(&self.update, &self.array_filters, &language.options)?;
@@ -84,9 +117,13 @@ impl Change {
     pub(crate) fn made(&self, plan: &Plan, work: &Work) -> Result<Object> {
         let service = work.ctx.service();
         let now = service.clock().now();
-        let made = plan
-            .update
-            .upsert(&self.filter, Value::ObjectId(object_id(now)))?;
+        let id = Value::ObjectId(object_id(now));
+        let made = match self.supplied_document().filter(|_| self.supplied) {
+            Some(new) => {
+                Update::parse(new, &[], &plan.language.options)?.upsert(&self.filter, id)?
+            }
+            None => plan.update.upsert(&self.filter, id)?,
+        };
         prepare::prepare(made, now, work.stamp())
     }
 }
@@ -106,9 +143,6 @@ pub async fn update(
         return Err(batch_size(statements.len()));
     }
     let target = Writable::for_documents(namespace)?;
-    for statement in statements {
-        statement.check_names()?;
-    }
     let mut wrote = Wrote::default();
     for (index, statement) in statements.iter().enumerate() {
         match one(work, target, (index, statement), &mut wrote).await {
@@ -121,6 +155,8 @@ pub async fn update(
             }
         }
     }
+    // The command fails, whatever became of its other statements, as in MongoDB.
+    statements.iter().try_for_each(Change::check_names)?;
     Ok(wrote)
 }
 

@@ -6,11 +6,12 @@ use lapsedb_mql::collation::Collation;
 use lapsedb_store::index::named::build::Built;
 use lapsedb_store::index::named::{IndexDefinition, IndexPart, NamedIndex, PartKind};
 use lapsedb_store::{Collection, CollectionId, StoreError};
+use lapsedb_value::bson::type_name;
 use lapsedb_value::order::equal_bson;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
-use crate::documents::indexes::definition::{Wanted, read};
+use crate::documents::indexes::definition::{Wanted, no_collation, read};
 use crate::documents::indexes::in_transaction::in_transaction;
 use crate::documents::indexes::{
     ID_INDEX, TS, default_ttl, is_on_ts, listed, name_ttl_index, names, set_default_ttl, ttl_name,
@@ -219,6 +220,13 @@ pub(super) fn collated(
     definition: &IndexDefinition,
 ) -> Result<IndexDefinition> {
     let own = definition.options.get("collation");
+    if let Some(other) = own.filter(|own| own.as_object().is_none()) {
+        let found = type_name(other);
+        return Err(Fault::new(
+            code::TYPE_MISMATCH,
+            format!("The field 'collation' must be an object, but got {found}"),
+        ));
+    }
     let kept = collection
         .mongo
         .as_ref()
@@ -232,7 +240,11 @@ pub(super) fn collated(
     let mut definition = definition.clone();
     let plain = |part: &IndexPart| !matches!(part.kind, PartKind::Other(_));
     if own.is_none() && !definition.parts.iter().all(plain) {
-        return Ok(definition);
+        // A text or 2d index has none: where the collection has one, the client says that it means none.
+        return match (uncollated(&definition), &collation) {
+            (Some(kind), Some(collation)) => Err(no_collation(kind, collation)),
+            _ => Ok(definition),
+        };
     }
     definition.options.remove("collation");
     if let Some(collation) = collation {
@@ -240,6 +252,18 @@ pub(super) fn collated(
         definition.options.push("collation", collation);
     }
     Ok(definition)
+}
+
+/// The kind of an index that compares no texts by a collation.
+fn uncollated(definition: &IndexDefinition) -> Option<&'static str> {
+    definition.parts.iter().find_map(|part| match &part.kind {
+        PartKind::Other(kind) => match kind.as_str() {
+            Some("text") => Some("text"),
+            Some("2d") => Some("2d"),
+            _ => None,
+        },
+        PartKind::Ascending | PartKind::Descending | PartKind::Hashed => None,
+    })
 }
 
 /// Whether the very same index is there already.

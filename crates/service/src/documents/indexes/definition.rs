@@ -51,18 +51,21 @@ pub(crate) enum Wanted {
 }
 
 /// Refuses a collation in an index of a kind that has none; one that compares by bytes is none.
-pub(super) fn refuse_collation(kind: &str, options: &mut Object) -> Result<()> {
-    let Some(given) = options.remove("collation") else {
-        return Ok(());
-    };
-    let collation = given.as_object().map(Collation::parse).transpose()?;
-    match collation.flatten() {
+pub(super) fn refuse_collation(kind: &str, options: &Object) -> Result<()> {
+    // One that compares by bytes stays, so that the collection's does not take its place.
+    let given = options.get("collation").and_then(Value::as_object);
+    match given.map(Collation::parse).transpose()?.flatten() {
         None => Ok(()),
-        Some(collation) => Err(refused(format!(
-            "Index type '{kind}' does not support collation: {}",
-            shell::text(&Value::Object(collation.to_object()))
-        ))),
+        Some(collation) => Err(no_collation(kind, &collation)),
     }
+}
+
+/// What a collation of an index of a kind that has none is answered.
+pub(super) fn no_collation(kind: &str, collation: &Collation) -> Fault {
+    refused(format!(
+        "Index type '{kind}' does not support collation: {}",
+        shell::text(&Value::Object(collation.to_object()))
+    ))
 }
 
 /// Reads one member of `indexes`.

@@ -27,7 +27,7 @@ pub(super) fn is_text(key: &Object) -> bool {
 /// # Errors
 /// When a field, a weight or a language is not allowed.
 pub(super) fn complete(key: &Object, definition: &mut IndexDefinition) -> Result<()> {
-    refuse_collation("text", &mut definition.options)?;
+    refuse_collation("text", &definition.options)?;
     let entries = match definition.unique {
         true => SCORED_ENTRIES,
         false => PLAIN_ENTRIES,

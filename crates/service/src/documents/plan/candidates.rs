@@ -103,7 +103,7 @@ fn holds_all(index: &NamedIndex, filter: &Filter) -> Result<bool> {
 }
 
 /// How an index compares texts. An older one keeps them as they are, whatever it says.
-fn collation_of(index: &NamedIndex) -> Result<Option<Arc<Collation>>> {
+pub(crate) fn collation_of(index: &NamedIndex) -> Result<Option<Arc<Collation>>> {
     match (&index.fold, index.collation()) {
         (Some(_), Some(collation)) => Ok(Collation::parse(collation)?.map(Arc::new)),
         _ => Ok(None),

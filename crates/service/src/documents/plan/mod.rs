@@ -22,6 +22,7 @@ use lapsedb_store::{Collection, ItemKey};
 use lapsedb_value::Object;
 
 pub(crate) use access::{Access, IndexAccess};
+pub(crate) use candidates::collation_of;
 pub use hint::Hint;
 pub(crate) use hint::refused;
 
