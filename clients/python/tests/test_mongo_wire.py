@@ -118,7 +118,13 @@ def test_a_text_that_is_not_utf8_fails_its_command_alone(server):
             msg(body(broken({**insert, "documents": [{"_id": 1}, {"t": "aXb"}]}))),
             msg(body(insert), sequence("documents", [{"_id": 1}, broken({"t": "aXb"})])),
             msg(body(insert), sequence("documents", [*large, broken({"t": "aXb"})])),
+            msg(body(broken({"ping": 1, "$db": "aXb"}))),
+            msg(body(broken({"hello": 1, "client": {"application": {"name": "aXb"}}, "$db": "admin"}))),
+            msg(body(broken({"isMaster": 1, "client": {"aXb": 1}, "$db": "admin"}))),
         ):
+            for sent in (frame(bad), compressed(bad)):
+                reply = raw.send(sent).reply()
+                assert (reply["ok"], reply["code"]) == (0, 22), reply
             reply = raw.send(frame(bad)).reply()
             assert (reply["ok"], reply["code"], reply["codeName"]) == (0, 22, "InvalidBSON"), reply
             assert "not valid UTF-8" in reply["errmsg"]
