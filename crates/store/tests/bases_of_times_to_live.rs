@@ -53,6 +53,49 @@ fn a_default_may_be_changed_as_often_as_one_likes() {
     });
 }
 
+/// The process ends before documents have their bases, once by a stop and once without one: the new setting waits, nothing living
+/// is lost, nothing expired shows, and the setting comes into force when they have them.
+#[test]
+fn a_setting_that_waits_outlives_the_process() {
+    lapsedb_testkit::run(async {
+        for crash in [false, true] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let mut bench = Bench::new(Place::Disk(folder.path().to_path_buf())).await;
+            bench.advance(1000 - bench.now().unsigned_abs() % 1000);
+            let now = bench.now() / 1000;
+            bench.setting(lasting(10)).await;
+            bench.put(based(1, now - 1000)).await.unwrap();
+            bench.advance(10_000);
+            // 1 has expired. 2 lives by the old definition and the new one, 3 only by the old, and crosswise both would end.
+            bench.put(based(2, now - 40)).await.unwrap();
+            bench.put(based(3, now - 100)).await.unwrap();
+            bench.ttl(lasting(60), path("/at").as_ref()).await;
+            for _ in 0..2 {
+                match crash {
+                    true => bench.crash().await,
+                    false => bench.restart().await,
+                }
+                assert_eq!(bench.ids().await, [2, 3]);
+                bench.put(based(4, now - 1000)).await.unwrap();
+                assert_eq!(bench.ids().await, [2, 3, 4]);
+                bench.delete(4).await;
+            }
+            let (_, collection) = bench.look().await;
+            assert!(collection.indexes.is_rebasing());
+            assert_eq!(collection.policy.setting, Setting::Off);
+            drop(collection);
+            assert_eq!(bench.store().rebase(CID).await.unwrap(), Rebased::Whole);
+            let (_, collection) = bench.look().await;
+            assert_eq!(collection.policy.setting, lasting(60));
+            assert_eq!(bench.ids().await, [2]);
+            bench.advance(9_999);
+            assert_eq!(bench.ids().await, [2]);
+            bench.advance(1);
+            assert_eq!(bench.ids().await, Vec::<i64>::new());
+        }
+    });
+}
+
 /// Writers go on meanwhile, and win; in the end all documents go by the new path.
 #[test]
 fn documents_get_their_bases_while_writers_write() {

@@ -29,7 +29,8 @@ impl Service {
                 let key = (collection.cid, number);
                 let ticks = before.get(&key).copied().unwrap_or(0) + 1;
                 seen.insert(key, ticks);
-                if ticks >= ABANDONED_TICKS {
+                // Bases wait for nobody: whoever is at it keeps others out, and until all are found nothing may expire.
+                if number == BASES || ticks >= ABANDONED_TICKS {
                     abandoned.push(key);
                 }
             }

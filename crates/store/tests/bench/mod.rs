@@ -112,6 +112,12 @@ impl Bench {
         }
     }
 
+    /// Opens the store again without having closed it.
+    pub async fn crash(&mut self) {
+        drop(self.store.take());
+        self.store = Some(open(&self.place).await);
+    }
+
     pub async fn look(&self) -> (View, Arc<Collection>) {
         let view = self.store().view().await.unwrap();
         let collection = Arc::clone(view.catalog().collection_numbered(CID).unwrap());
