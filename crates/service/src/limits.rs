@@ -36,6 +36,8 @@ pub const DATABASES_MAX: usize = 500;
 pub const COLLECTIONS_MAX: usize = 100_000;
 /// Collections in a database with shared throughput.
 pub const SHARED_COLLECTIONS_MAX: usize = 25;
+/// Client encryption keys of a database.
+pub const CLIENT_ENCRYPTION_KEYS_MAX: usize = 20;
 /// Stored procedures of a collection.
 pub const STORED_PROCEDURES_MAX: usize = 100;
 /// Triggers of a collection.

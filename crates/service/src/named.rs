@@ -1,10 +1,16 @@
-//! Catalog records that lie under an owner by name: users, permissions, scripts.
+//! Catalog records that lie under an owner by name: users, permissions, scripts, client encryption keys.
+
+use std::sync::Arc;
 
 use lapsedb_store::keys::{self, MetaKind};
-use lapsedb_store::{MetaDone, MetaRecord, StoreError, View};
+use lapsedb_store::{Database, MetaChange, MetaDone, MetaRecord, StoreError, View};
 use lapsedb_value::{Object, Str, Value};
 
-use crate::error::Result;
+use crate::attempts::Attempts;
+use crate::ctx::{Ctx, find_database};
+use crate::error::{Error, Result};
+use crate::names;
+use crate::reply::{Conditions, Outcome, Owner, Reply};
 
 /// A record under an owner.
 #[derive(Clone, Debug)]
@@ -61,6 +67,87 @@ impl Named {
         self.written = done.now.secs().0;
         self
     }
+}
+
+/// A kind of resource that databases have by name: users and client encryption keys.
+pub(crate) struct InDatabase {
+    /// What it is called in errors.
+    pub name: &'static str,
+    /// Where a database's resources lie.
+    pub shelf: fn(&Database) -> Shelf,
+    /// The number in a `_rid` of this database.
+    pub number: fn(&Database, &str) -> Option<u32>,
+    /// A resource as clients see it.
+    pub value: fn(&Database, &Named) -> Value,
+}
+
+impl InDatabase {
+    /// A resource by name or rid.
+    pub(crate) async fn find(
+        &self,
+        view: &View,
+        database: &Database,
+        id: &str,
+    ) -> Result<Option<Named>> {
+        let number = (self.number)(database, id);
+        (self.shelf)(database).find(view, id, number).await
+    }
+
+    /// Reads a resource.
+    pub(crate) async fn read(
+        &self,
+        ctx: &Ctx,
+        (db, id): (&str, &str),
+        conditions: &Conditions,
+    ) -> Result<Reply> {
+        ctx.who.may_read_account()?;
+        let view = ctx.view().await?;
+        let database = owning_database(&view, db)?;
+        let found = self.find(&view, &database, id).await?;
+        let found = found.ok_or_else(Error::not_found)?;
+        let value = (self.value)(&database, &found);
+        let owner = Owner::database(&database);
+        Ok(Reply::read(&view, conditions, owner, found.lsn, value))
+    }
+
+    /// Replaces a resource by what `new` makes of it; it may have another name that nobody has.
+    pub(crate) async fn replace(
+        &self,
+        ctx: &Ctx,
+        (db, id): (&str, &str),
+        conditions: &Conditions,
+        new: impl Fn(&Named) -> Result<Named>,
+    ) -> Result<Reply> {
+        ctx.who.may_administer()?;
+        let mut attempts = Attempts::default();
+        loop {
+            let view = ctx.view().await?;
+            let database = owning_database(&view, db)?;
+            let shelf = (self.shelf)(&database);
+            let old = self.find(&view, &database, id).await?;
+            let old = old.ok_or_else(Error::not_found)?;
+            conditions.allow_change(old.lsn)?;
+            let replacement = new(&old)?;
+            let mut change = MetaChange::default();
+            if old.id != replacement.id {
+                if shelf.find(&view, &replacement.id, None).await?.is_some() {
+                    return Err(names::taken(self.name));
+                }
+                change.delete(shelf.key(&old.id));
+            }
+            change.put(shelf.key(&replacement.id), replacement.body.clone());
+            if let Some(done) = attempts.commit(ctx, &view, change).await? {
+                let value = (self.value)(&database, &replacement.committed(&done));
+                let owner = Owner::database(&database);
+                return Ok(Reply::written(Outcome::Replaced, &done, owner, value));
+            }
+        }
+    }
+}
+
+/// The database of an address whose resources are asked for.
+pub(crate) fn owning_database(view: &View, id: &str) -> Result<Arc<Database>> {
+    find_database(view, id).ok_or_else(Error::owner_not_found)
 }
 
 /// Where the records of a kind and an owner lie.

@@ -7,8 +7,6 @@ mod list;
 mod read;
 mod replace;
 
-use std::sync::Arc;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lapsedb_store::keys::{self, MetaKind};
@@ -21,9 +19,8 @@ pub use list::list;
 pub use read::read;
 pub use replace::replace;
 
-use crate::ctx::find_database;
 use crate::error::{Error, Result};
-use crate::named::{Named, Shelf};
+use crate::named::{InDatabase, Named, Shelf};
 use crate::names;
 use crate::resource::push_system;
 
@@ -39,10 +36,10 @@ const METADATA_REQUIRED: [&str; 3] = ["type", "name", "value"];
 const DEFINITION: &str = "definition";
 
 /// Where a database's keys lie.
-fn shelf(database: u32) -> Shelf {
+fn shelf(database: &Database) -> Shelf {
     Shelf {
         kind: MetaKind::ClientEncryptionKey,
-        owner: u64::from(database),
+        owner: u64::from(database.number),
     }
 }
 
@@ -57,7 +54,7 @@ pub(crate) fn forget_all(change: &mut MetaChange, database: u32) {
 /// # Errors
 /// When the engine fails.
 pub(crate) async fn exists(view: &View, database: &Database, id: &str) -> Result<bool> {
-    let found = shelf(database.number).find(view, id, None).await?;
+    let found = shelf(database).find(view, id, None).await?;
     Ok(found.is_some())
 }
 
@@ -82,18 +79,17 @@ fn key_value(database: &Database, key: &Named) -> Value {
     Value::Object(object)
 }
 
-/// The database of an address whose keys are asked for.
-fn database_of(view: &View, id: &str) -> Result<Arc<Database>> {
-    find_database(view, id).ok_or_else(Error::owner_not_found)
-}
-
-/// A key by name or rid.
-async fn find(view: &View, database: &Database, id: &str) -> Result<Option<Named>> {
-    let number = ClientEncryptionKeyRid::parse(id)
-        .filter(|rid| rid.db == database.number)
-        .map(|rid| rid.key);
-    shelf(database.number).find(view, id, number).await
-}
+/// Keys as resources of their database.
+const KEYS: InDatabase = InDatabase {
+    name: "ClientEncryptionKey",
+    shelf,
+    number: |database, id| {
+        ClientEncryptionKeyRid::parse(id)
+            .filter(|rid| rid.db == database.number)
+            .map(|rid| rid.key)
+    },
+    value: key_value,
+};
 
 /// A record of a key that is about to be written.
 fn record(number: u32, body: &Object) -> Result<Named> {

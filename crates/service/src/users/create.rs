@@ -7,10 +7,10 @@ use lapsedb_value::Object;
 use crate::attempts::{Attempts, Numbers};
 use crate::ctx::Ctx;
 use crate::error::Result;
-use crate::named::Named;
+use crate::named::{Named, owning_database};
 use crate::names;
 use crate::reply::{Outcome, Owner, Reply};
-use crate::users::{database_of, shelf, user_value};
+use crate::users::{shelf, user_value};
 
 /// Makes a user; with `upsert`, one that is there is written again.
 ///
@@ -22,7 +22,7 @@ pub async fn create(ctx: &Ctx, db: &str, body: &Object, upsert: bool) -> Result<
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
-        let database = database_of(&view, db)?;
+        let database = owning_database(&view, db)?;
         let shelf = shelf(&database);
         let mut change = MetaChange::default();
         let (outcome, user) = match shelf.find(&view, &id, None).await? {

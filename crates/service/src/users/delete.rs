@@ -5,8 +5,9 @@ use lapsedb_store::MetaChange;
 use crate::attempts::Attempts;
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
+use crate::named::owning_database;
 use crate::reply::{Conditions, Owner, Reply};
-use crate::users::{database_of, find, permissions, shelf};
+use crate::users::{USERS, permissions, shelf};
 
 /// Deletes a user and its permissions. Tokens already given out end with them.
 ///
@@ -17,8 +18,9 @@ pub async fn delete(ctx: &Ctx, db: &str, id: &str, conditions: &Conditions) -> R
     let mut attempts = Attempts::default();
     loop {
         let view = ctx.view().await?;
-        let database = database_of(&view, db)?;
-        let user = find(&view, &database, id)
+        let database = owning_database(&view, db)?;
+        let user = USERS
+            .find(&view, &database, id)
             .await?
             .ok_or_else(Error::not_found)?;
         conditions.allow_change(user.lsn)?;

@@ -3,8 +3,9 @@
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::feed::{self, Ask, Page};
+use crate::named::owning_database;
 use crate::reply::Owner;
-use crate::users::{database_of, shelf, user_value};
+use crate::users::{shelf, user_value};
 
 /// A database's users in the order they were made, or what a query makes of them.
 ///
@@ -13,7 +14,7 @@ use crate::users::{database_of, shelf, user_value};
 pub async fn list(ctx: &Ctx, db: &str, ask: &Ask<'_>) -> Result<Page> {
     ctx.who.may_read_account()?;
     let view = ctx.view().await?;
-    let database = database_of(&view, db)?;
+    let database = owning_database(&view, db)?;
     let users = shelf(&database).all(&view).await?;
     let entries = users
         .iter()

@@ -7,11 +7,9 @@ pub mod permissions;
 mod read;
 mod replace;
 
-use std::sync::Arc;
-
 use lapsedb_store::keys::{self, MetaKind};
 use lapsedb_store::rid::{DatabaseRid, UserRid};
-use lapsedb_store::{Database, MetaChange, View};
+use lapsedb_store::{Database, MetaChange};
 use lapsedb_value::{Object, Str, Value};
 
 pub use create::create;
@@ -20,9 +18,7 @@ pub use list::list;
 pub use read::read;
 pub use replace::replace;
 
-use crate::ctx::find_database;
-use crate::error::{Error, Result};
-use crate::named::{Named, Shelf};
+use crate::named::{InDatabase, Named, Shelf};
 use crate::resource::push_system;
 
 /// Bytes of a permission's key that name its database: the kind's letter and the number.
@@ -64,15 +60,14 @@ fn user_value(database: &Database, user: &Named) -> Value {
     Value::Object(object)
 }
 
-/// The database of an address whose users are asked for.
-fn database_of(view: &View, id: &str) -> Result<Arc<Database>> {
-    find_database(view, id).ok_or_else(Error::owner_not_found)
-}
-
-/// A user by name or rid.
-async fn find(view: &View, database: &Database, id: &str) -> Result<Option<Named>> {
-    let number = UserRid::parse(id)
-        .filter(|rid| rid.db == database.number)
-        .map(|rid| rid.user);
-    shelf(database).find(view, id, number).await
-}
+/// Users as resources of their database.
+const USERS: InDatabase = InDatabase {
+    name: "User",
+    shelf,
+    number: |database, id| {
+        UserRid::parse(id)
+            .filter(|rid| rid.db == database.number)
+            .map(|rid| rid.user)
+    },
+    value: user_value,
+};

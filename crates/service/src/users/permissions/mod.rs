@@ -24,7 +24,7 @@ pub use replace::replace;
 use crate::access::Grant;
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
-use crate::named::{Named, Shelf};
+use crate::named::{Named, Shelf, owning_database};
 use crate::reply::Owner;
 use crate::resource::push_system;
 use crate::token::{self, Permit};
@@ -63,8 +63,9 @@ struct Holder {
 impl Holder {
     /// The user of an address.
     async fn find(view: &View, db: &str, user: &str) -> Result<Holder> {
-        let database = users::database_of(view, db)?;
-        let user = users::find(view, &database, user)
+        let database = owning_database(view, db)?;
+        let user = users::USERS
+            .find(view, &database, user)
             .await?
             .ok_or_else(Error::owner_not_found)?;
         Ok(Holder { database, user })
