@@ -32,7 +32,7 @@ def body(document):
 
 
 def sequence(name, documents):
-    inner = name.encode() + b"\0" + b"".join(d if isinstance(d, bytes) else bson.encode(d) for d in documents)
+    inner = (name if isinstance(name, bytes) else name.encode()) + b"\0" + b"".join(d if isinstance(d, bytes) else bson.encode(d) for d in documents)
     return b"\1" + struct.pack("<i", len(inner) + 4) + inner
 
 
@@ -46,7 +46,9 @@ def command(document, flags=0, db="admin"):
 
 
 def query(document, namespace="admin.$cmd"):
-    return frame(struct.pack("<i", 0) + namespace.encode() + b"\0" + struct.pack("<ii", 0, -1) + bson.encode(document), OP_QUERY)
+    name = namespace if isinstance(namespace, bytes) else namespace.encode()
+    document = document if isinstance(document, bytes) else bson.encode(document)
+    return frame(struct.pack("<i", 0) + name + b"\0" + struct.pack("<ii", 0, -1) + document, OP_QUERY)
 
 
 def compressed(payload, compressor=2, claim=None, op=OP_MSG, packed=None):

@@ -15,7 +15,7 @@ import wire
 from conftest import fresh, running
 from lapsedb import KEY, until
 from mongo_door import SELECTION_MS_MAX, connected
-from wire import OP_COMPRESSED, OP_MSG, Raw, body, command, compressed, frame, msg, query, sequence
+from wire import OP_COMPRESSED, OP_MSG, OP_QUERY, OP_REPLY, Raw, body, command, compressed, frame, msg, query, sequence
 
 PING = {"ping": 1, "$db": "admin"}
 INNER = msg(body(PING))
@@ -121,6 +121,8 @@ def test_a_text_that_is_not_utf8_fails_its_command_alone(server):
             msg(body(broken({"ping": 1, "$db": "aXb"}))),
             msg(body(broken({"hello": 1, "client": {"application": {"name": "aXb"}}, "$db": "admin"}))),
             msg(body(broken({"isMaster": 1, "client": {"aXb": 1}, "$db": "admin"}))),
+            msg(body(PING), sequence(b"a\xffb", [{"_id": 1}])),
+            msg(body(insert), sequence(b"a\xffb", []), sequence("documents", [{"_id": 1}])),
         ):
             for sent in (frame(bad), compressed(bad)):
                 reply = raw.send(sent).reply()
@@ -129,7 +131,21 @@ def test_a_text_that_is_not_utf8_fails_its_command_alone(server):
             assert (reply["ok"], reply["code"], reply["codeName"]) == (0, 22, "InvalidBSON"), reply
             assert "not valid UTF-8" in reply["errmsg"]
             assert raw.ask({"count": "broken"}, db="utf8")["n"] == 0
+        # An old query is answered in the old form.
+        for bad in (
+            query(broken({"isMaster": 1, "client": {"application": {"name": "aXb"}}})),
+            query(broken({"isMaster": 1, "aXb": 1})),
+            query(broken({"$query": {"hello": "aXb"}})),
+            query({"isMaster": 1}, b"a\xffb.$cmd"),
+            query({"isMaster": 1}, b"t.a\xffb"),
+        ):
+            for sent in (bad, compressed(bad[16:], op=OP_QUERY)):
+                _, _, op, payload = raw.send(sent).frame()
+                reply = bson.decode(payload[20:])
+                assert (op, reply["ok"], reply["code"], reply["codeName"]) == (OP_REPLY, 0, 22, "InvalidBSON"), reply
+                assert raw.ask({"ping": 1})["ok"] == 1
         # One that wants no answer gets none.
+        raw.send(frame(msg(body(PING), sequence(b"a\xffb", []), flags=2)))
         raw.send(frame(msg(body(broken({"ping": "aXb", "$db": "admin"})), flags=2)))
         assert raw.ask({"ping": 1})["ok"] == 1
     assert lines(server)[before:] == []

@@ -19,7 +19,7 @@ use crate::door::{Counted, Door};
 use crate::noted::Noted;
 use crate::transfer::{End, Limits, Received, receive, send};
 use crate::unwinding;
-use crate::wire::{self, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg};
+use crate::wire::{self, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg, ReplyForm};
 
 /// Bytes of a message before its sender has logged in, where that is asked.
 const MESSAGE_BYTES_MAX_BEFORE_LOGIN: usize = 16 * 1024;
@@ -254,7 +254,7 @@ impl Door {
     ) -> Result<Option<Box<Incoming>>, End> {
         let start = Clock::monotonic();
         let noted = Noted::begin(self, connection, &mut incoming);
-        let wanted = incoming.wants_answer();
+        let wanted = incoming.awaited_reply() != ReplyForm::Nothing;
         let (again, greeting) = match &incoming.message {
             Message::Msg(msg) => (
                 fetches_all(msg).then(|| msg.clone()),
@@ -357,18 +357,28 @@ impl Door {
         why: &wire::Malformed,
         counting: &Counting,
     ) -> Result<(), End> {
-        let Some(refusal) = why.refusal.filter(|refusal| refusal.wanted) else {
+        let Some(refusal) = why.refusal else {
             return Ok(());
         };
+        let form = match refusal.reply {
+            ReplyForm::Nothing => return Ok(()),
+            ReplyForm::Msg => call::Form::Msg,
+            ReplyForm::Old => call::Form::Old { failed: false },
+        };
         let fault = Fault::new(refusal.code, why.text.as_str());
-        let answered = call::failed(self, "other", &fault, call::Form::Msg);
+        let answered = call::failed(self, "other", &fault, form);
         (self.count)(Counted {
             command: answered.command,
             code: answered.code,
             took: Duration::ZERO,
         });
         let id = self.reply_id();
-        let bytes = wire::reply(request_id, id, None, false, answered.document);
+        let bytes = match answered.form {
+            call::Form::Msg => wire::reply(request_id, id, None, false, answered.document),
+            call::Form::Old { failed } => {
+                wire::old_reply(request_id, id, failed, answered.document)
+            }
+        };
         send(stream, &bytes, self.patience.stalled, counting).await
     }
 }

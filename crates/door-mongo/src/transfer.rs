@@ -136,7 +136,7 @@ pub(crate) async fn receive(
             text: stop.to_string(),
             refusal: Some(Refusal {
                 code: codes::EXCEEDED_MEMORY_LIMIT,
-                wanted: incoming.wants_answer(),
+                reply: incoming.awaited_reply(),
             }),
         }),
     });
@@ -175,7 +175,7 @@ fn no_memory(header: &Header, payload: &[u8], stop: Stop) -> wire::Malformed {
         text: stop.to_string(),
         refusal: Some(Refusal {
             code: codes::EXCEEDED_MEMORY_LIMIT,
-            wanted: wire::wants_answer(header, payload),
+            reply: wire::awaited_reply(header, payload),
         }),
     }
 }

@@ -45,8 +45,29 @@ pub struct Malformed {
 pub struct Refusal {
     /// The number clients match on.
     pub code: i32,
-    /// Whether the client waits for an answer.
-    pub wanted: bool,
+    /// The reply its client waits for.
+    pub reply: ReplyForm,
+}
+
+/// The reply that the client of a message waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyForm {
+    /// None.
+    Nothing,
+    /// An `OP_MSG`.
+    Msg,
+    /// An `OP_REPLY`, as the answer to an `OP_QUERY`.
+    Old,
+}
+
+impl Malformed {
+    /// The same, refused in the form that the client waits for.
+    pub(crate) fn replied_to_as(mut self, reply: ReplyForm) -> Malformed {
+        if let Some(refusal) = &mut self.refusal {
+            refusal.reply = reply;
+        }
+        self
+    }
 }
 
 impl fmt::Display for Malformed {
@@ -64,8 +85,11 @@ pub(crate) fn malformed<T>(text: impl Into<String>) -> Result<T, Malformed> {
     })
 }
 
-fn too_much<T>(code: i32, text: impl Into<String>) -> Result<T, Malformed> {
-    let refusal = Refusal { code, wanted: true };
+fn refuse<T>(code: i32, text: impl Into<String>) -> Result<T, Malformed> {
+    let refusal = Refusal {
+        code,
+        reply: ReplyForm::Msg,
+    };
     Err(Malformed {
         text: text.into(),
         refusal: Some(refusal),
@@ -137,10 +161,14 @@ pub fn unpacked_bytes(header: &Header, payload: &[u8]) -> usize {
         .saturating_mul(2)
 }
 
-/// Whether a client waits for an answer to a message, as far as can be told from its beginning.
+/// The reply that the client of a message waits for, as far as can be told from its beginning.
 #[must_use]
-pub fn wants_answer(header: &Header, payload: &[u8]) -> bool {
-    header.op_code != OP_MSG || !op_msg::more_to_come(payload)
+pub fn awaited_reply(header: &Header, payload: &[u8]) -> ReplyForm {
+    match header.op_code {
+        OP_QUERY => ReplyForm::Old,
+        OP_MSG => op_msg::awaited_reply(payload),
+        _ => ReplyForm::Msg,
+    }
 }
 
 impl Incoming {
@@ -162,12 +190,13 @@ impl Incoming {
         }
     }
 
-    /// Whether its client waits for an answer.
+    /// The reply its client waits for.
     #[must_use]
-    pub const fn wants_answer(&self) -> bool {
+    pub const fn awaited_reply(&self) -> ReplyForm {
         match &self.message {
-            Message::Msg(msg) => !msg.more_to_come,
-            Message::Query(_) => true,
+            Message::Msg(msg) if msg.more_to_come => ReplyForm::Nothing,
+            Message::Msg(_) => ReplyForm::Msg,
+            Message::Query(_) => ReplyForm::Old,
         }
     }
 }
@@ -243,7 +272,13 @@ pub(crate) fn take_text<'a>(bytes: &mut &'a [u8]) -> Result<&'a str, Malformed> 
     };
     let (text, rest) = bytes.split_at(end);
     *bytes = rest.get(1..).unwrap_or_default();
-    std::str::from_utf8(text).or_else(|_| malformed("a name in the message is not UTF-8"))
+    // The name has its end, so what follows is found: only this request is refused.
+    std::str::from_utf8(text).or_else(|_| {
+        refuse(
+            codes::INVALID_BSON,
+            "A name in the message is not valid UTF-8.",
+        )
+    })
 }
 
 /// Takes one BSON document's bytes from the front of some bytes.
@@ -253,7 +288,7 @@ pub(crate) fn take_document<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Malfor
         .and_then(|length| usize::try_from(i32::from_le_bytes(*length)).ok())
         .filter(|length| (5..=bytes.len()).contains(length));
     match length {
-        Some(length) if length > DOCUMENT_BYTES_MAX => too_much(
+        Some(length) if length > DOCUMENT_BYTES_MAX => refuse(
             codes::OBJECT_TOO_LARGE,
             format!(
                 "BSONObj size: {length} (0x{length:X}) is invalid. Size must be between 0 and {DOCUMENT_BYTES_MAX}(16MB)"
@@ -279,18 +314,18 @@ pub(crate) fn admitted(bytes: &[u8], admit: Admit<'_>) -> Result<(), Malformed> 
         return Ok(());
     }
     let tree_bytes = bson::check_document(bytes).or_else(refused)?;
-    admit(tree_bytes).or_else(|stop| too_much(codes::EXCEEDED_MEMORY_LIMIT, stop.to_string()))
+    admit(tree_bytes).or_else(|stop| refuse(codes::EXCEEDED_MEMORY_LIMIT, stop.to_string()))
 }
 
 /// How bytes are refused that are not a document.
 pub(crate) fn refused<T>(error: BsonError) -> Result<T, Malformed> {
     match error.kind {
-        BsonErrorKind::TooDeep => too_much(
+        BsonErrorKind::TooDeep => refuse(
             codes::OVERFLOW,
             format!("BSONObj exceeds maximum nested object depth: {DEPTH_MAX}"),
         ),
         // The frame is whole, so only what it asks for is refused. Texts are UTF-8 here; MongoDB would keep the bytes as they are.
-        BsonErrorKind::InvalidUtf8 => too_much(codes::INVALID_BSON, error.to_string()),
+        BsonErrorKind::InvalidUtf8 => refuse(codes::INVALID_BSON, error.to_string()),
         _ => malformed(error.to_string()),
     }
 }

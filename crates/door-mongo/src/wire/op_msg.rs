@@ -7,8 +7,8 @@ use lapsedb_value::Object;
 
 use super::crc32c::checksum;
 use super::{
-    Admit, HEADER_BYTES, Malformed, admitted, malformed, parse, refused, take_document, take_i32,
-    take_text,
+    Admit, HEADER_BYTES, Malformed, ReplyForm, admitted, malformed, parse, refused, take_document,
+    take_i32, take_text,
 };
 
 const CHECKSUM_PRESENT: u32 = 1;
@@ -85,12 +85,8 @@ impl OpMsg {
             rest = checked(header, bytes, rest)?;
         }
         let more_to_come = flags & MORE_TO_COME != 0;
-        let (body, shown, sequences) = sections(rest, admit).map_err(|mut error| {
-            if let Some(refusal) = &mut error.refusal {
-                refusal.wanted = !more_to_come;
-            }
-            error
-        })?;
+        let (body, shown, sequences) =
+            sections(rest, admit).map_err(|error| error.replied_to_as(awaited_reply(bytes)))?;
         Ok(OpMsg {
             body,
             sequences,
@@ -183,10 +179,12 @@ fn raw_documents(section: &[u8]) -> Result<Vec<RawDocument>, Malformed> {
     Ok(documents)
 }
 
-/// Whether a message that begins so wants no answer.
-pub(super) fn more_to_come(bytes: &[u8]) -> bool {
-    let flags = bytes.first_chunk::<4>();
-    flags.is_some_and(|flags| u32::from_le_bytes(*flags) & MORE_TO_COME != 0)
+/// The reply that the client of a message that begins so waits for.
+pub(super) fn awaited_reply(bytes: &[u8]) -> ReplyForm {
+    match bytes.first_chunk::<4>() {
+        Some(flags) if u32::from_le_bytes(*flags) & MORE_TO_COME != 0 => ReplyForm::Nothing,
+        Some(_) | None => ReplyForm::Msg,
+    }
 }
 
 /// The flags of a reply.

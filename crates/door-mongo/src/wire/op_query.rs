@@ -2,7 +2,7 @@
 
 use lapsedb_value::{Object, Value};
 
-use super::{Malformed, malformed, parse, take_document, take_i32, take_text};
+use super::{Malformed, ReplyForm, parse, take_document, take_i32, take_text};
 
 /// The reply carries a failure.
 const QUERY_FAILURE: i32 = 2;
@@ -19,14 +19,16 @@ pub struct OpQuery {
 }
 
 impl OpQuery {
-    pub(super) fn read(mut bytes: &[u8]) -> Result<OpQuery, Malformed> {
+    pub(super) fn read(bytes: &[u8]) -> Result<OpQuery, Malformed> {
+        Self::read_fields(bytes).map_err(|error| error.replied_to_as(ReplyForm::Old))
+    }
+
+    fn read_fields(mut bytes: &[u8]) -> Result<OpQuery, Malformed> {
         take_i32(&mut bytes)?;
         let namespace = take_text(&mut bytes)?.to_owned();
         take_i32(&mut bytes)?;
         take_i32(&mut bytes)?;
-        // Nothing that greets is large: whatever is wrong closes the connection.
-        let document = take_document(&mut bytes).and_then(parse);
-        let mut body = document.or_else(|error| malformed(error.text))?;
+        let mut body = parse(take_document(&mut bytes)?)?;
         for wrapper in ["$query", "query"] {
             let wrapped = body.iter().next().is_some_and(|(name, _)| name == wrapper);
             if wrapped && let Some(Value::Object(inner)) = body.remove(wrapper) {

@@ -251,11 +251,11 @@ fn what_is_too_deep_or_too_large_is_answered() {
         },
     )]);
     for (document, code) in [(deep, 15), (large, 10_334)] {
-        for (flags, wanted) in [(0, true), (2, false)] {
+        for (flags, reply) in [(0, ReplyForm::Msg), (2, ReplyForm::Nothing)] {
             let section = sequence_section("documents", std::slice::from_ref(&document));
             let payload = msg(flags, &[&body_section(), &section]);
             let error = read(&header(OP_MSG, &payload), &payload).unwrap_err();
-            assert_eq!(error.refusal, Some(Refusal { code, wanted }));
+            assert_eq!(error.refusal, Some(Refusal { code, reply }));
         }
     }
 }
@@ -308,7 +308,39 @@ fn a_large_command_is_read_once_there_is_room() {
     let refused = super::read(&header, &payload, &|_| Err(stop)).unwrap_err();
     let refusal = Refusal {
         code: codes::EXCEEDED_MEMORY_LIMIT,
-        wanted: true,
+        reply: ReplyForm::Msg,
     };
     assert_eq!(refused.refusal, Some(refusal));
+}
+
+#[test]
+fn texts_that_are_not_utf8_are_answered() {
+    let (_, greeting) = document(&[("isMaster", Value::Int32(1)), ("x", Value::from("aXb"))]);
+    let broken: Vec<u8> = greeting
+        .iter()
+        .map(|byte| if *byte == b'X' { 0xFF } else { *byte })
+        .collect();
+    let query = |namespace: &[u8], document: &[u8]| {
+        let numbers = [0; 8];
+        [&[0; 4], namespace, &[0], &numbers, document].concat()
+    };
+    let mut named = sequence_section("aXb", &[]);
+    named[6] = 0xFF;
+    for (op_code, payload, reply) in [
+        (OP_QUERY, query(b"admin.$cmd", &broken), ReplyForm::Old),
+        (OP_QUERY, query(b"a\xFF.$cmd", &greeting), ReplyForm::Old),
+        (OP_MSG, msg(0, &[&body_section(), &named]), ReplyForm::Msg),
+        (
+            OP_MSG,
+            msg(2, &[&body_section(), &named]),
+            ReplyForm::Nothing,
+        ),
+    ] {
+        let packed = op_compressed::write(op_code, Compressor::Zlib, &payload);
+        for (op_code, payload) in [(op_code, &payload), (OP_COMPRESSED, &packed)] {
+            let error = read(&header(op_code, payload), payload).unwrap_err();
+            let code = codes::INVALID_BSON;
+            assert_eq!(error.refusal, Some(Refusal { code, reply }), "{error}");
+        }
+    }
 }
