@@ -13,7 +13,7 @@ use crate::support::{Bench, object};
 const EXPIRES: &str = r#"{"key":{"at":1},"name":"at","expireAfterSeconds":1000000000}"#;
 
 async fn make(bench: &Bench, name: &str) {
-    let made = documents::make(&bench.ctx, &collection(name), &Object::new()).await;
+    let made = documents::make_plain(&bench.ctx, &collection(name)).await;
     assert!(made.unwrap());
 }
 

@@ -140,8 +140,8 @@ fn fill(server: &Server) {
         }
     }
     for user in ["u0", "u1"] {
-        for n in 0..2 {
-            let resource = format!("dbs/d/colls/{}", CONTAINERS[n]);
+        for (n, container) in CONTAINERS.iter().enumerate() {
+            let resource = format!("dbs/d/colls/{container}");
             let permission =
                 json!({ "id": format!("p{n}"), "permissionMode": "Read", "resource": resource });
             post(&format!("/dbs/d/users/{user}/permissions"), permission);

@@ -113,6 +113,7 @@ impl<'b> Client<'b> {
             update,
             many: false,
             upsert: false,
+            supplied: false,
             array_filters: Vec::new(),
             terms: Terms::default(),
         };
