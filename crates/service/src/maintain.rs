@@ -173,10 +173,29 @@ impl Service {
         let background = &self.maintenance().background;
         let pending = self.store().pending_drops(DROPS_PER_TICK);
         let pending = background.run(Piece::FindDrops, pending).await;
-        for cid in pending.unwrap_or_default() {
+        let pending = pending.unwrap_or_default();
+        self.forget_dropped(&pending).await;
+        for cid in pending {
             let dropped = self.store().drop_data(cid);
             background.run(Piece::DropData(cid), dropped).await;
-            self.maintenance().trims.lock().remove(&cid);
+        }
+    }
+
+    /// Forgets collections that are gone, wherever they are remembered. With their data the store forgets that they were
+    /// dropped, and whoever asks it afterwards what has changed would keep them forever.
+    async fn forget_dropped(&self, dropped: &[CollectionId]) {
+        if dropped.is_empty() {
+            return;
+        }
+        let maintenance = self.maintenance();
+        // Whoever is at it has a view that may still have them, and would note them again.
+        let _nobody_emits = maintenance.keeping_versions.lock().await;
+        let mut totals = maintenance.totals.lock().await;
+        for cid in dropped {
+            totals.forget(*cid);
+            maintenance.trims.lock().remove(cid);
+            maintenance.versions.lock().remove(*cid);
+            maintenance.purges.lock().remove(*cid);
         }
     }
 

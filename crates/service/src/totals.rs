@@ -98,6 +98,12 @@ impl Totals {
         self.held.insert(cid, held);
     }
 
+    /// Forgets a collection that is gone.
+    pub(crate) fn forget(&mut self, cid: CollectionId) {
+        self.agenda.remove(cid);
+        self.remove(cid);
+    }
+
     fn remove(&mut self, cid: CollectionId) {
         self.failing.remove(&cid);
         let Some(held) = self.held.remove(&cid) else {
@@ -130,8 +136,7 @@ impl Service {
         for due in totals.agenda.due(view.now()) {
             let found = view.catalog().collections_numbered(&[due.cid]);
             let Some(collection) = found.first() else {
-                totals.agenda.remove(due.cid);
-                totals.remove(due.cid);
+                totals.forget(due.cid);
                 continue;
             };
             let usage = view.usage(collection);

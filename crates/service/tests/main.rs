@@ -24,6 +24,7 @@ mod deleting_takes_along_what_belongs;
 mod figures_follow_within_a_tick;
 mod many_collections_cost_what_changes;
 mod metadata_costs_the_same_with_many_collections;
+mod nothing_due_is_forgotten;
 mod one_damaged_collection_stops_no_other;
 mod pages_neither_skip_nor_repeat;
 mod planned_queries_answer_as_a_scan;

@@ -260,6 +260,20 @@ impl<'b> Stream<'b> {
             all.extend(events);
         }
     }
+
+    /// The same of a stream that may end meanwhile.
+    pub async fn drain_until_ended(&self) -> (Vec<Object>, Object) {
+        let mut all = Vec::new();
+        loop {
+            let batch = self.batch().await;
+            let events = read(&batch);
+            let is_quiet = events.is_empty();
+            all.extend(events);
+            if is_quiet || batch.cursor == 0 {
+                return (all, batch.resume_token.unwrap());
+            }
+        }
+    }
 }
 
 /// The documents of a batch.

@@ -77,10 +77,11 @@ impl Store {
         let mut batch = Batch::new();
         let mut first = 0;
         let changes_catalog = catalog.is_some();
+        let mut collections = Vec::with_capacity(txns.len());
         if let Some((view, change)) = catalog {
+            collections.extend_from_slice(&change.drops);
             first = change.add_to(view, &mut batch).await?;
         }
-        let mut collections = Vec::with_capacity(txns.len());
         let mut told = Vec::new();
         for mut txn in txns {
             told.extend(txn.fill().await?.1);
