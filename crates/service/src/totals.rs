@@ -181,11 +181,15 @@ impl Service {
         let mut totals = self.maintenance().totals.lock().await;
         let view = self.bring_up_to_date(&mut totals).await?;
         let wanted = |other: u32| database.is_none_or(|database| database == other);
-        for (cid, _) in totals.failing.iter().filter(|(_, of)| wanted(**of)) {
-            if let Some(collection) = view.catalog().collection_numbered(*cid)
+        let failing = totals.failing.iter().filter(|(_, of)| wanted(**of));
+        let failing: Vec<_> = failing.map(|(cid, _)| *cid).collect();
+        for cid in failing {
+            if let Some(collection) = view.catalog().collection_numbered(cid)
                 && collection.mongo.is_some()
             {
-                view.live(collection).await?;
+                // It may have failed earlier, and was left out since.
+                let usage = view.usage(collection).await?;
+                totals.put(cid, Held::of(collection, &usage));
             }
         }
         Ok(match database {
