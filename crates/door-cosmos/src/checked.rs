@@ -8,7 +8,7 @@ use crate::{format, headers};
 /// The oldest API version that is understood.
 const VERSION_MIN: &str = "2015-12-16";
 
-/// What a header may say. All ignore case, and none may be empty.
+/// What a header may say. All ignore case; an empty header says nothing, as to the service, but a version must be there.
 #[derive(Clone, Copy)]
 enum Allowed {
     /// One of these.
@@ -99,13 +99,16 @@ fn check_one(name: &str, value: &str, allowed: Allowed) -> Result<()> {
         )))
     };
     match allowed {
+        Allowed::OneOf(_) | Allowed::Flag | Allowed::Count | Allowed::Consistency
+            if value.is_empty() =>
+        {
+            Ok(())
+        }
         Allowed::OneOf(words) if is_one_of(words) => Ok(()),
         Allowed::OneOf(words) => refused(&format!("one of {} is allowed", words.join(", "))),
         Allowed::Flag if is_one_of(&["true", "false"]) => Ok(()),
         Allowed::Flag => refused("true or false is allowed"),
-        Allowed::Count if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Ok(())
-        }
+        Allowed::Count if value.bytes().all(|byte| byte.is_ascii_digit()) => Ok(()),
         Allowed::Count => refused("a whole number is allowed"),
         Allowed::Consistency if is_one_of(&["Session", "ConsistentPrefix", "Eventual"]) => Ok(()),
         Allowed::Consistency if is_one_of(&["Strong", "BoundedStaleness"]) => {
@@ -159,6 +162,7 @@ mod tests {
             ("x-ms-version", "2018-12-31"),
             ("x-ms-version", "2030-01-01"),
             ("x-ms-consistency-level", "Session"),
+            ("x-ms-consistency-level", ""),
             ("x-ms-indexing-directive", "exclude"),
             ("x-ms-documentdb-content-serialization-format", "JsonText"),
             ("x-ms-documentdb-query-enable-scan", "True"),
@@ -229,7 +233,11 @@ mod tests {
                     assert_eq!(refused.is_ok(), number, "{name}: '{bad}'");
                 }
             }
-            for bad in ["", " ", "\t", "nonsense", "null", "-1", "1.5"] {
+            for empty in ["", " ", "\t"] {
+                let version = matches!(allowed(name), Some(Allowed::Version));
+                assert_eq!(with(name, &[empty]).is_err(), version, "{name}");
+            }
+            for bad in ["nonsense", "null", "-1", "1.5"] {
                 let refused = with(name, &[bad]).unwrap_err().message;
                 let named = refused.contains(name) || name == "x-ms-consistency-level";
                 assert!(named, "{name}: '{bad}': {refused}");
