@@ -437,7 +437,7 @@ const FORBIDDEN: &[&str] = &[
     r#"{"$merge":{"into":{"db":"victim","db":"open","coll":"secrets"}}}"#,
     r#"{"$merge":{"into":"c","into":{"db":"victim","coll":"secrets"}}}"#,
     r#"{"$merge":{"into":{"db":"victim","coll":"secrets"},"into":"c"}}"#,
-    r#"{"$merge":{"into":{"db":"victim","coll":"secrets"},"whenMatched":"fail","whenNotMatched":"discard"}}"#,
+    r#"{"$merge":{"into":{"db":"victim","coll":"secrets"},"whenMatched":"merge","whenNotMatched":"discard"}}"#,
     r#"{"$merge":{"into":{"db":"victim","coll":"secrets"},"whenMatched":"keepExisting"}}"#,
     r#"{"$merge":{"into":{"db":"victim","coll":"secrets"},"whenMatched":"fail","whenMatched":"replace"}}"#,
     r#"{"$merge":{"into":{"db":"victim","coll":"secrets"},"whenMatched":[{"$set":{"a":1}}],"whenNotMatched":"fail"}}"#,
