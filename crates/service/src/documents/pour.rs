@@ -13,10 +13,10 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::create::time_series_options;
 use crate::documents::drop::drop_collection;
-use crate::documents::fault::{Fault, Result};
+use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{DocumentId, ID};
 use crate::documents::insert::{Insert, insert};
-use crate::documents::kept::{cap_of, options_of};
+use crate::documents::kept::{cap_of, is_time_series, options_of};
 use crate::documents::language::{Filter, Language};
 use crate::documents::look::{Look, find_collection, not_foreign};
 use crate::documents::make::make;
@@ -201,17 +201,24 @@ async fn merge(
                 own.make(target).await?;
                 continue;
             };
+            not_a_time_series(target.namespace(), &collection)?;
             let mut writing = Writing::on(&look, &collection, target).await?;
             let (mut done, mut count) = (Ok(()), 0);
             for document in rest.iter().take(CHUNK_DOCUMENTS) {
                 if writing.is_full() {
                     break;
                 }
-                count += 1;
-                let document = prepare::prepare(document.clone(), now, work.stamp())?;
-                done = one(&own, &look, (plan, language), &mut writing, document).await;
-                if done.is_err() {
-                    break;
+                let merged = Merged::of(document, plan, |document| {
+                    prepare::prepare(document, now, work.stamp())
+                })?;
+                match one(&own, &look, (plan, language), &mut writing, merged).await {
+                    Ok(()) => count += 1,
+                    // It may have met one that was merged before it, which is found once that is committed.
+                    Err(fault) if fault.code() == Some(code::DUPLICATE_KEY) && count > 0 => break,
+                    Err(fault) => {
+                        done = Err(fault);
+                        break;
+                    }
                 }
             }
             let charge = writing.charge();
@@ -248,6 +255,7 @@ async fn check_fields(
     let collection = find_collection(&view, target);
     let tells = |index: &NamedIndex| {
         index.unique
+            && index.whole
             && index.filter.is_none()
             && index.parts.len() == plan.on.len()
             && plan
@@ -255,12 +263,12 @@ async fn check_fields(
                 .iter()
                 .all(|name| index.parts.iter().any(|part| part.path == *name))
     };
-    if let [only] = plan.on.as_slice()
-        && only == ID
-    {
-        let own = collection
-            .as_ref()
-            .and_then(|collection| options_of(collection)?.get("collation")?.as_object());
+    if is_by_id(plan) {
+        // A collection that is yet to be made has no other documents.
+        let Some(collection) = &collection else {
+            return Ok(());
+        };
+        let own = options_of(collection).and_then(|options| options.get("collation")?.as_object());
         let own = own.map(Collation::parse).transpose()?.flatten();
         if own.as_ref() == wanted {
             return Ok(());
@@ -277,16 +285,72 @@ async fn check_fields(
     ))
 }
 
+/// Whether documents are told apart by their `_id` alone.
+fn is_by_id(plan: &Merge) -> bool {
+    plan.on.iter().all(|name| name == ID)
+}
+
+/// Refuses to merge into a time series, whose documents nobody tells apart.
+fn not_a_time_series(target: &Namespace, collection: &Collection) -> Result<()> {
+    match is_time_series(collection) {
+        false => Ok(()),
+        true => Err(Fault::new(
+            code::COMMAND_NOT_SUPPORTED_ON_VIEW,
+            format!("Namespace {target} is a timeseries collection"),
+        )),
+    }
+}
+
+/// A document that is merged.
+struct Merged {
+    document: Object,
+    /// Whether it came with an `_id`, which none that is there can be given.
+    is_named: bool,
+}
+
+impl Merged {
+    fn of(
+        document: &Object,
+        plan: &Merge,
+        prepare: impl FnOnce(Object) -> Result<Object>,
+    ) -> Result<Merged> {
+        let is_named = document.contains_key(ID);
+        if is_named && is_by_id(plan) {
+            key_value(document, ID)?;
+        }
+        Ok(Merged {
+            document: prepare(document.clone())?,
+            is_named,
+        })
+    }
+
+    /// The document, unless it would give the one that is there another `_id`.
+    fn in_place_of(self, old: &Object, same: fn(&Value, &Value) -> bool) -> Result<Object> {
+        let keeps = match (self.document.get(ID), old.get(ID)) {
+            (Some(new), Some(old)) => same(new, old),
+            _ => true,
+        };
+        match self.is_named && !keeps {
+            false => Ok(self.document),
+            true => Err(Fault::new(
+                code::IMMUTABLE_FIELD,
+                "$merge failed to update the matching document, did you attempt to modify the _id or the shard key?",
+            )),
+        }
+    }
+}
+
 async fn one(
     work: &Work,
     look: &Look<'_>,
     (plan, language): (&Merge, &Language),
     writing: &mut Writing<'_>,
-    document: Object,
+    merged: Merged,
 ) -> Result<()> {
-    let Some(old) = existing(work, look, (plan, language), writing, &document).await? else {
+    let found = existing(work, look, (plan, language), writing, &merged.document).await?;
+    let Some(old) = found else {
         return match plan.when_not_matched {
-            WhenNotMatched::Insert => writing.insert(document).await,
+            WhenNotMatched::Insert => writing.insert(merged.document).await,
             WhenNotMatched::Discard => Ok(()),
             WhenNotMatched::Fail => Err(Fault::new(
                 MERGE_STAGE_NO_MATCHING_DOCUMENT,
@@ -297,23 +361,23 @@ async fn one(
     let mut described = Described::Difference;
     let document = match &plan.when_matched {
         WhenMatched::KeepExisting => return Ok(()),
-        WhenMatched::Fail => return writing.insert(document).await,
+        WhenMatched::Fail => return writing.insert(merged.document).await,
         WhenMatched::Replace => {
             described = Described::Whole;
-            with_id(document, &old)
+            with_id(merged.in_place_of(&old, equal_bson)?, &old)
         }
         WhenMatched::Merge => {
-            let mut merged = old.clone();
-            for (name, value) in document {
+            let mut new = old.clone();
+            for (name, value) in merged.in_place_of(&old, identical_bson)? {
                 if name != ID {
-                    merged.insert(name, value);
+                    new.insert(name, value);
                 }
             }
-            described = Described::Fields(Description::of_members(&old, &merged));
-            merged
+            described = Described::Fields(Description::of_members(&old, &new));
+            new
         }
         WhenMatched::Pipeline { stages, variables } => {
-            piped(language, stages, variables, &document, &old)?
+            piped(language, stages, variables, &merged.document, &old)?
         }
     };
     if identical_bson(
@@ -338,8 +402,7 @@ async fn existing(
     writing: &mut Writing<'_>,
     document: &Object,
 ) -> Result<Option<Object>> {
-    let by_id = plan.on.is_empty() || plan.on.iter().all(|name| name == ID);
-    if by_id {
+    if is_by_id(plan) {
         return writing.get(&DocumentId::of_document(document)).await;
     }
     let mut filter = Object::with_capacity(plan.on.len());
@@ -355,8 +418,15 @@ async fn existing(
         work.in_time().await?;
         for row in walk.next(look, CHUNK_DOCUMENTS).await? {
             let found = row.document()?;
-            if filter.matches(&found)? {
-                return writing.get(&DocumentId::of_document(&found)).await;
+            if !filter.matches(&found)? {
+                continue;
+            }
+            // One that was merged before may have changed it.
+            let now = writing.get(&DocumentId::of_document(&found)).await?;
+            if let Some(now) = now
+                && filter.matches(&now)?
+            {
+                return Ok(Some(now));
             }
         }
     }
