@@ -1,11 +1,16 @@
 """The database profiler: which commands are recorded, what a record says, and what may be done to the records."""
 
+import json
+
 import pymongo
 import pytest
+from azure.cosmos import CosmosClient
+from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from conftest import fresh, running
 from lapsedb import KEY
 from mongo_door import SELECTION_MS_MAX, refused
+from rest import ask
 
 WAIT = {"serverSelectionTimeoutMS": SELECTION_MS_MAX}
 DEFAULT_SLOW_MS = 100
@@ -191,3 +196,32 @@ def test_records_are_kept_in_a_capped_collection_alone(db, client):
     db.drop_collection(name)
     db.command("profile", 2)
     refused(20, db.drop_collection, name)
+
+
+def test_records_are_not_written_through_the_nosql_api(db, server):
+    db.command("profile", 2)
+    db["c"].insert_one({"_id": 1})
+    db.command("profile", 0)
+    before = list(db["system.profile"].find())
+    docs = f"dbs/{db.name}/colls/system.profile/docs"
+    status, _, body = ask(server, "GET", docs)
+    assert status == 200
+    (shown,) = json.loads(body)["Documents"]
+    item, own = f"{docs}/{shown['id']}", {"x-ms-documentdb-partitionkey": json.dumps([shown["id"]])}
+    new = json.dumps({"id": "new"}).encode()
+    of_new = {"x-ms-documentdb-partitionkey": '["new"]'}
+    patch = json.dumps({"operations": [{"op": "set", "path": "/x", "value": 1}]}).encode()
+    batch = json.dumps([{"operationType": "Create", "resourceBody": {"id": "new"}}]).encode()
+    is_batch = {"x-ms-cosmos-is-batch-request": "True", "x-ms-cosmos-batch-atomic": "True"}
+    assert ask(server, "POST", docs, new, of_new)[0] == 403
+    assert ask(server, "POST", docs, new, {**of_new, "x-ms-documentdb-is-upsert": "True"})[0] == 403
+    assert ask(server, "PUT", item, json.dumps({**shown, "x": 1}).encode(), own)[0] == 403
+    assert ask(server, "PATCH", item, patch, own)[0] == 403
+    assert ask(server, "DELETE", item, b"", own)[0] == 403
+    _, _, body = ask(server, "POST", docs, batch, {**of_new, **is_batch})
+    assert [result["statusCode"] for result in json.loads(body)] == [403]
+    with CosmosClient(server.url(), KEY) as nosql, pytest.raises(CosmosHttpResponseError) as caught:
+        container = nosql.get_database_client(db.name).get_container_client("system.profile")
+        container.delete_all_items_by_partition_key(shown["id"])
+    assert caught.value.status_code == 403
+    assert list(db["system.profile"].find()) == before

@@ -6,9 +6,12 @@
 
 use std::ops::Deref;
 
+use lapsedb_store::{Catalog, Collection};
+
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::namespace::Namespace;
 use crate::documents::views::SYSTEM_VIEWS;
+use crate::error;
 use crate::operations::PROFILE_COLLECTION;
 
 /// How reserved names begin.
@@ -168,6 +171,25 @@ impl ProfileRecords {
     /// When the database cannot be called so.
     pub(crate) fn of(database: &str) -> Result<ProfileRecords> {
         Namespace::new(database, PROFILE_COLLECTION).map(ProfileRecords)
+    }
+}
+
+/// Refuses the NoSQL API to write items where clients of the MongoDB API may write no documents.
+///
+/// # Errors
+/// When the collection is one of the MongoDB API, and its name reserved.
+pub(crate) fn check_items(catalog: &Catalog, collection: &Collection) -> error::Result<()> {
+    if collection.mongo.is_none() || !collection.id.contains(SYSTEM) {
+        return Ok(());
+    }
+    let database = catalog.database_numbered(collection.database);
+    let database = database.map_or("", |database| &database.id);
+    match refused_documents(&Namespace::pseudo(database, &collection.id)) {
+        None => Ok(()),
+        Some(_) => Err(error::Error::forbidden(format!(
+            "The container '{}' belongs to the MongoDB API, which reserves its name: its items can be read, but not written.",
+            collection.id
+        ))),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::documents::Fault;
 use crate::documents::id::candidates;
 use crate::documents::other_door;
 use crate::documents::rules::Rules;
+use crate::documents::writable::check_items;
 use crate::error::{Error, Kind, Result};
 use crate::items::body::{Document, given_partition};
 use crate::items::read::key_by_rid;
@@ -114,6 +115,9 @@ fn answer_too_large() -> Error {
 }
 
 async fn steps(who: &Who, txn: &mut Operation<'_, '_>, op: &ItemOp) -> Result<Applied> {
+    if !matches!(op.action, Action::Read { .. } | Action::Refused(_)) {
+        check_items(txn.view().catalog(), txn.collection())?;
+    }
     match &op.action {
         Action::Create(document) => create(who, txn, op, document).await,
         Action::Upsert(document) => upsert(who, txn, op, document).await,

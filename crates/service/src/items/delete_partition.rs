@@ -5,6 +5,7 @@ use lapsedb_store::{ItemRange, ScanLimits, StoreError, Txn};
 
 use crate::charge;
 use crate::ctx::{Ctx, Scope};
+use crate::documents::writable::check_items;
 use crate::error::Result;
 use crate::items::body::given_partition;
 use crate::limits::RETRIES_MAX;
@@ -42,6 +43,7 @@ pub async fn delete_partition(
         let partition = given_partition(&scope.collection, partition)?;
         ctx.who
             .may_write_items(&scope.collection, Some(&partition))?;
+        check_items(scope.view.catalog(), &scope.collection)?;
         let range = ItemRange::Partition(partition.clone());
         let limits = ScanLimits {
             items_max: STEP_ITEMS,
