@@ -18,7 +18,7 @@ use crate::documents::members::{Members, invalid};
 use crate::documents::namespace::Namespace;
 use crate::documents::views::{find_view, make_view};
 use crate::documents::work::Work;
-use crate::documents::writable::Writable;
+use crate::documents::writable::{Writable, check_no_validator};
 
 pub(crate) use capped::{max_of, size_of};
 pub(crate) use same::{check_same, check_same_collection};
@@ -69,6 +69,7 @@ pub async fn create(work: &mut Work, namespace: &Namespace, members: &Object) ->
         true => Writable::for_view(namespace)?,
         false => Writable::for_collection(namespace)?,
     };
+    check_no_validator(namespace, &options)?;
     let seen = work.ctx.view().await?;
     if let Some(view) = find_view(&seen, namespace) {
         return check_same(namespace, None, &view.definition, &options);

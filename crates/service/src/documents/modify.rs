@@ -13,6 +13,7 @@ use crate::documents::members::{Members, invalid};
 use crate::documents::namespace::Namespace;
 use crate::documents::views;
 use crate::documents::work::Work;
+use crate::documents::writable::check_no_validator;
 
 /// The members of a command that say what is changed.
 pub const MODIFY_OPTIONS: [&str; 6] = [
@@ -46,6 +47,7 @@ pub async fn modify(work: &mut Work, namespace: &Namespace, members: &Object) ->
             ));
         };
         let options = changed(&collection, &members)?;
+        check_no_validator(namespace, &options)?;
         if members.of.is_empty() && !collection.history.kept {
             return Ok(());
         }

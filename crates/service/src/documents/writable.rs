@@ -7,6 +7,7 @@
 use std::ops::Deref;
 
 use lapsedb_store::{Catalog, Collection};
+use lapsedb_value::Object;
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::namespace::Namespace;
@@ -190,6 +191,20 @@ pub(crate) fn check_items(catalog: &Catalog, collection: &Collection) -> error::
             "The container '{}' belongs to the MongoDB API, which reserves its name: its items can be read, but not written.",
             collection.id
         ))),
+    }
+}
+
+/// Refuses a validator for a reserved name: what the server writes there is held to none.
+///
+/// # Errors
+/// When the name is reserved, for whatever, and the options have a validator.
+pub(crate) fn check_no_validator(namespace: &Namespace, options: &Object) -> Result<()> {
+    match is_reserved(&namespace.collection) && options.contains_key("validator") {
+        false => Ok(()),
+        true => Err(Fault::new(
+            code::INVALID_OPTIONS,
+            format!("Document validators not allowed on system collection {namespace}"),
+        )),
     }
 }
 
