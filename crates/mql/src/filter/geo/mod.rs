@@ -60,6 +60,7 @@ impl GeoTest {
         };
         match self {
             GeoTest::Within(region) => region.contains(&shape),
+            GeoTest::Intersects(_) if !shape.is_on_sphere() => false,
             GeoTest::Intersects(other) => sphere::intersects(other, &shape),
         }
     }

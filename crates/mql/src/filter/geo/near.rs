@@ -2,9 +2,10 @@
 
 use lapsedb_value::{Object, Value};
 
-use super::shape::{Point, Shape, legacy_point};
+use super::grid::Grid;
+use super::shape::{Point, Shape, legacy_point, position};
 use super::{EARTH_RADIUS_METRES, flat, sphere};
-use crate::show::{show_element, show_object};
+use crate::show::{show_element, show_object, show_value};
 use crate::{MqlError, Result};
 
 /// The first distance that is tried, on the sphere and in the plane; by how much the next one is larger; how many there are.
@@ -12,6 +13,15 @@ const FIRST_METRES: f64 = 1000.0;
 const FIRST_FLAT: f64 = 0.01;
 const RADIUS_GROWTH: f64 = 8.0;
 const RADII: i32 = 5;
+
+/// Codes of distances beside the operator that are wrong, and of one in the point's own array.
+const MIN_NO_NUMBER: i32 = 16_893;
+const MIN_NEGATIVE: i32 = 16_894;
+const MAX_NO_NUMBER: i32 = 16_895;
+const MAX_NEGATIVE: i32 = 16_896;
+const OWN_MAX_NEGATIVE: i32 = 18_522;
+/// Code of a middle outside of a `2d` index.
+const OUTSIDE: i32 = 16_433;
 
 /// A middle, and how near and how far a place may be. Such a filter also sorts, nearest first.
 #[derive(Clone, Debug)]
@@ -40,40 +50,75 @@ pub(crate) enum Unit {
 impl Near {
     /// Reads the argument; `operators` are those of the field, among which the distances of the old form stand.
     pub(crate) fn parse(operator: &str, argument: &Value, operators: &Object) -> Result<Near> {
-        let Some(object) = argument.as_object().filter(|object| is_geojson(object)) else {
-            let near_sphere = operator == "$nearSphere";
-            let (middle, unit) = match (bare_point(argument, operators)?, near_sphere) {
-                ((middle, true), _) => (middle, Unit::Metres),
-                ((middle, false), true) => (middle, Unit::Radians),
-                ((middle, false), false) => (middle, Unit::Flat),
-            };
-            let near = Near::new(middle, unit, operators)?;
-            return Ok(Near {
-                near_sphere,
-                ..near
-            });
-        };
+        if argument.as_object().is_none() && argument.as_array().is_none() {
+            let shown = show_object(operators);
+            let message = format!("near must be first in: {shown}");
+            return Err(MqlError::bad_value(message));
+        }
+        let min = limit_beside(operators, "$minDistance", MIN_NO_NUMBER, MIN_NEGATIVE)?;
+        let max = limit_beside(operators, "$maxDistance", MAX_NO_NUMBER, MAX_NEGATIVE)?;
+        if let Some(point) = QuerySpot::read(argument)? {
+            return Near::around(&point, operator == "$nearSphere", min, max);
+        }
         if let Some((name, value)) = operators.iter().find(|(name, _)| *name != operator) {
             return Err(MqlError::bad_value(format!(
                 "geo near accepts just one argument when querying for a GeoJSON point. Extra field found: {}",
                 show_element(name, value)
             )));
         }
-        let geometry = object.get("$geometry").and_then(Value::as_object);
-        let geometry =
-            geometry.ok_or_else(|| MqlError::bad_value("$geometry must be an object"))?;
-        Near::new(geojson_point(geometry)?, Unit::Metres, object)
+        Near::parse_geometry(argument)
     }
 
-    fn new(middle: Point, unit: Unit, limits: &Object) -> Result<Near> {
-        let max = limit(limits, "$maxDistance")?.unwrap_or(f64::INFINITY);
+    /// Reads the newer form: a point in `$geometry`, and distances in metres beside it.
+    fn parse_geometry(argument: &Value) -> Result<Near> {
+        let unknown =
+            |name: &str| MqlError::bad_value(format!("invalid argument in geo near query: {name}"));
+        let object = argument.as_object().ok_or_else(|| unknown("0"))?;
+        let known = ["$geometry", "$minDistance", "$maxDistance"];
+        if let Some(name) = object.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(unknown(name));
+        }
+        let Some(geometry) = object.get("$geometry") else {
+            let message = "$geometry is required for geo near query";
+            return Err(MqlError::bad_value(message));
+        };
+        let spot = QuerySpot {
+            point: geojson_point(geometry)?,
+            is_geojson: true,
+            max: None,
+        };
+        let (min, max) = (
+            limit(object, "$minDistance")?,
+            limit(object, "$maxDistance")?,
+        );
+        Near::around(&spot, false, min, max)
+    }
+
+    /// The same from the point, and from what stands beside it.
+    fn around(
+        spot: &QuerySpot,
+        on_sphere: bool,
+        min: Option<f64>,
+        max: Option<f64>,
+    ) -> Result<Near> {
+        let unit = match (spot.is_geojson, on_sphere) {
+            (true, _) => Unit::Metres,
+            (false, true) => Unit::Radians,
+            (false, false) => Unit::Flat,
+        };
+        if unit == Unit::Radians && !Grid::SPHERE.contains(spot.point) {
+            return Err(MqlError::bad_value(
+                "Legacy point is out of bounds for spherical query",
+            ));
+        }
+        let max = max.or(spot.max).unwrap_or(f64::INFINITY);
         Ok(Near {
-            middle,
+            middle: spot.point,
             unit,
-            min: limit(limits, "$minDistance")?.unwrap_or(0.0),
+            min: min.unwrap_or(0.0),
             max,
             asked_max: max,
-            near_sphere: false,
+            near_sphere: on_sphere,
         })
     }
 
@@ -91,26 +136,10 @@ impl Near {
         min: Option<f64>,
         max: Option<f64>,
     ) -> Result<Near> {
-        let invalid =
-            || MqlError::bad_value("invalid argument in geo near query: near is no point");
-        let (middle, unit) = match near {
-            Value::Object(object) if object.contains_key("type") => {
-                (geojson_point(object).map_err(|_| invalid())?, Unit::Metres)
-            }
-            legacy => {
-                let unit = if spherical { Unit::Radians } else { Unit::Flat };
-                (legacy_point(legacy).ok_or_else(invalid)?, unit)
-            }
-        };
-        let max = max.unwrap_or(f64::INFINITY);
-        Ok(Near {
-            middle,
-            unit,
-            min: min.unwrap_or(0.0),
-            max,
-            asked_max: max,
-            near_sphere: false,
-        })
+        let spot = QuerySpot::read(near)?.ok_or_else(|| {
+            MqlError::bad_value("invalid argument in geo near query: near is no point")
+        })?;
+        Near::around(&spot, spherical, min, max)
     }
 
     /// Distances, the smaller first, within which enough may be found already.
@@ -140,9 +169,27 @@ impl Near {
         self.unit != Unit::Metres
     }
 
+    /// Refuses a middle that an index over the plane does not reach.
+    ///
+    /// # Errors
+    /// When it lies outside.
+    pub fn check_inside(&self, grid: &Grid) -> Result<()> {
+        let Point { x, y } = self.middle;
+        match grid.contains(self.middle) {
+            true => Ok(()),
+            false => Err(MqlError::new(
+                OUTSIDE,
+                format!("point not in interval of {grid} :: caused by :: {{ 0: {x:?}, 1: {y:?} }}"),
+            )),
+        }
+    }
+
     /// How far a value is, from the nearest of its points on; nothing, if it is no place.
     pub fn distance(&self, value: &Value) -> Option<f64> {
         let shape = Shape::of_value(value)?;
+        if self.on_sphere() && !shape.is_on_sphere() {
+            return None;
+        }
         match self.unit {
             Unit::Metres => {
                 sphere::distance(self.middle, &shape).map(|angle| angle * EARTH_RADIUS_METRES)
@@ -161,56 +208,104 @@ impl Near {
     }
 }
 
-/// Whether an argument is that of the newer form.
-fn is_geojson(object: &Object) -> bool {
-    object.contains_key("$geometry")
+/// The point of a question that stands for itself, as numbers or as GeoJSON.
+struct QuerySpot {
+    point: Point,
+    is_geojson: bool,
+    /// The third number of the old form: how far a place may be.
+    max: Option<f64>,
 }
 
-/// A point that stands for itself, as two numbers or as GeoJSON; whether it is the latter.
-fn bare_point(argument: &Value, operators: &Object) -> Result<(Point, bool)> {
-    if let Some(point) = legacy_point(argument) {
-        return Ok((point, false));
+impl QuerySpot {
+    /// Reads two or three numbers, or GeoJSON, of which only the coordinates count.
+    fn read(value: &Value) -> Result<Option<QuerySpot>> {
+        let first = match value {
+            Value::Array(_) => None,
+            Value::Object(object) => match object.get("coordinates") {
+                Some(_) if !object.values().next().is_some_and(Value::is_number) => {
+                    object.get("coordinates")
+                }
+                Some(_) | None => None,
+            },
+            _ => return Ok(None),
+        };
+        if let Some(coordinates) = first {
+            return Ok(position(coordinates).ok().map(|point| QuerySpot {
+                point,
+                is_geojson: true,
+                max: None,
+            }));
+        }
+        let members: Option<Vec<f64>> = match value {
+            Value::Array(elements) => elements.iter().map(Value::as_f64).collect(),
+            _ => value
+                .as_object()
+                .and_then(|object| object.values().map(Value::as_f64).collect()),
+        };
+        let (point, max) = match members.as_deref() {
+            Some([x, y]) => (Point { x: *x, y: *y }, None),
+            Some([x, y, max]) => (Point { x: *x, y: *y }, Some(*max)),
+            Some(_) | None => return Ok(None),
+        };
+        if max.is_some_and(|max| max.is_nan() || max < 0.0) {
+            let message = "max distance must be non-negative";
+            return Err(MqlError::new(OWN_MAX_NEGATIVE, message));
+        }
+        let spot = QuerySpot {
+            point,
+            is_geojson: false,
+            max,
+        };
+        Ok(Some(spot).filter(|spot| spot.point.is_finite()))
     }
-    let Some(object) = argument.as_object() else {
-        let shown = show_object(operators);
+}
+
+fn geojson_point(geometry: &Value) -> Result<Point> {
+    let Some(object) = geometry
+        .as_object()
+        .filter(|_| legacy_point(geometry).is_none())
+    else {
         return Err(MqlError::bad_value(format!(
-            "near must be first in: {shown}"
+            "$near requires geojson point, given {}",
+            show_value(geometry)
         )));
     };
-    let Some(first) = object.keys().next() else {
-        return Err(MqlError::bad_value(
-            "$geometry is required for geo near query",
-        ));
-    };
-    let point = geojson_point(object)
-        .map_err(|_| MqlError::bad_value(format!("invalid argument in geo near query: {first}")))?;
-    Ok((point, true))
-}
-
-fn geojson_point(geometry: &Object) -> Result<Point> {
-    let invalid = |why: &str| {
-        let shown = show_object(geometry);
+    let coordinates = object.get("coordinates").unwrap_or(Value::undefined());
+    position(coordinates).map_err(|error| {
         MqlError::bad_value(format!(
-            "invalid point in geo near query $geometry argument: {shown}  {why}"
+            "invalid point in geo near query $geometry argument: {}  {}",
+            show_object(object),
+            error.message
         ))
-    };
-    let shape = Shape::parse_geojson(geometry).map_err(|error| invalid(&error.message))?;
-    match (
-        shape.points.as_slice(),
-        shape.lines.is_empty() && shape.polygons.is_empty(),
-    ) {
-        ([only], true) => Ok(*only),
-        _ => Err(invalid("it is no point")),
-    }
+    })
 }
 
+/// A distance beside `$geometry`.
 fn limit(object: &Object, name: &str) -> Result<Option<f64>> {
     match object.get(name) {
         None => Ok(None),
         Some(value) => match value.as_f64() {
-            Some(distance) if distance >= 0.0 => Ok(Some(distance)),
+            Some(distance) if distance >= 0.0 && distance.is_finite() => Ok(Some(distance)),
             Some(_) => Err(MqlError::bad_value(format!("{name} must be non-negative"))),
             None => Err(MqlError::bad_value(format!("{name} must be a number"))),
         },
+    }
+}
+
+/// A distance beside the operator.
+fn limit_beside(
+    operators: &Object,
+    name: &str,
+    no_number: i32,
+    negative: i32,
+) -> Result<Option<f64>> {
+    match operators.get(name).map(Value::as_f64) {
+        None => Ok(None),
+        Some(Some(distance)) if distance >= 0.0 => Ok(Some(distance)),
+        Some(Some(_)) => Err(MqlError::new(
+            negative,
+            format!("{name} must be non-negative"),
+        )),
+        Some(None) => Err(MqlError::new(no_number, format!("{name} must be a number"))),
     }
 }

@@ -2,7 +2,7 @@
 
 use lapsedb_value::{Object, Value};
 
-use super::shape::{Point, Shape, legacy_point};
+use super::shape::{Point, Shape, legacy_point, on_sphere};
 use super::{flat, sphere};
 use crate::show::{show_element, show_object};
 use crate::{MqlError, Result};
@@ -27,14 +27,11 @@ impl Region {
         match name.as_str() {
             "$geometry" => Region::parse_geometry(argument, spec),
             "$box" => match points(argument)?.as_slice() {
-                [a, b] => Ok(Region::Box(*a, *b)),
+                [a, b, ..] => Ok(Region::Box(*a, *b)),
                 _ => Err(MqlError::bad_value("Box must have 2 points")),
             },
             "$polygon" => {
-                let mut ring = points(argument)?;
-                if ring.len() > 1 && ring.first() == ring.last() {
-                    ring.pop();
-                }
+                let ring = points(argument)?;
                 match ring.len() {
                     0..3 => Err(MqlError::bad_value("Polygon must have at least 3 points")),
                     _ => Ok(Region::Polygon(ring)),
@@ -42,7 +39,8 @@ impl Region {
             }
             "$center" => circle(argument).map(|(middle, radius)| Region::Center(middle, radius)),
             "$centerSphere" => {
-                circle(argument).map(|(middle, radius)| Region::CenterSphere(middle, radius))
+                let (middle, radius) = circle(argument)?;
+                on_sphere(middle).map(|middle| Region::CenterSphere(middle, radius))
             }
             _ => Err(MqlError::bad_value(format!(
                 "unknown geo specifier: {}",
@@ -74,6 +72,7 @@ impl Region {
                 && shape.points.iter().all(|point| inside(*point))
         };
         match self {
+            Region::Geometry(_) | Region::CenterSphere(..) if !shape.is_on_sphere() => false,
             Region::Geometry(area) => sphere::within(area, shape),
             Region::Box(a, b) => planar(&|point| flat::in_box(*a, *b, point)),
             Region::Polygon(ring) => planar(&|point| flat::in_polygon(ring, point)),
@@ -98,7 +97,14 @@ fn points(value: &Value) -> Result<Vec<Point>> {
         }
     };
     let point = |value: &&Value| {
-        legacy_point(value).ok_or_else(|| MqlError::bad_value("Point must be an array or object"))
+        let point = legacy_point(value)
+            .ok_or_else(|| MqlError::bad_value("Point must be an array or object"))?;
+        match point.is_finite() {
+            true => Ok(point),
+            false => Err(MqlError::bad_value(
+                "Point coordinates must be finite numbers",
+            )),
+        }
     };
     members.iter().map(point).collect()
 }

@@ -2,6 +2,7 @@
 
 use lapsedb_value::{Object, Value};
 
+use super::grid::Grid;
 use super::sphere;
 use crate::show::{show_object, show_value};
 use crate::{MqlError, Result};
@@ -11,6 +12,13 @@ use crate::{MqlError, Result};
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
+}
+
+impl Point {
+    /// Whether both are finite.
+    pub(super) fn is_finite(self) -> bool {
+        self.x.is_finite() && self.y.is_finite()
+    }
 }
 
 /// Closed lines: the outside, then the holes. The last point is the first one and not said again.
@@ -116,6 +124,11 @@ impl Shape {
         Ok(())
     }
 
+    /// Whether all of it has a longitude and a latitude: two numbers may be anything.
+    pub(super) fn is_on_sphere(&self) -> bool {
+        self.vertices().all(|point| Grid::SPHERE.contains(point))
+    }
+
     /// Every point that the shape is drawn through.
     pub(crate) fn vertices(&self) -> impl Iterator<Item = Point> {
         let lines = self.lines.iter().flatten();
@@ -197,9 +210,13 @@ fn elements(value: &Value) -> Result<&[Value]> {
         .ok_or_else(|| MqlError::bad_value("GeoJSON coordinates must be an array"))
 }
 
-fn position(value: &Value) -> Result<Point> {
-    let point = first_two(value)?;
-    match (-180.0..=180.0).contains(&point.x) && (-90.0..=90.0).contains(&point.y) {
+pub(super) fn position(value: &Value) -> Result<Point> {
+    on_sphere(first_two(value)?)
+}
+
+/// A point that has a longitude and a latitude.
+pub(super) fn on_sphere(point: Point) -> Result<Point> {
+    match Grid::SPHERE.contains(point) {
         true => Ok(point),
         false => Err(MqlError::bad_value(format!(
             "longitude/latitude is out of bounds, lng: {} lat: {}",

@@ -100,6 +100,9 @@ pub(super) fn near<'a>(
         .filter(hinted)
         .find(|index| index.parts.iter().any(fits) && holds_all(index, filter));
     let index = index.ok_or_else(|| unusable("unable to find index for $geoNear query"))?;
+    if index.parts.iter().any(|part| kind(part) == Some("2d")) {
+        near.check_inside(&grid(&index.options))?;
+    }
     let place = filter
         .places()
         .into_iter()
