@@ -78,6 +78,14 @@ impl Num {
         self.to_i64_exact().and_then(|n| i32::try_from(n).ok())
     }
 
+    pub(crate) fn is_finite(self) -> bool {
+        match self {
+            Num::Decimal(decimal) => decimal.is_finite(),
+            Num::Double(double) => double.is_finite(),
+            Num::Int(_) | Num::Long(_) => true,
+        }
+    }
+
     pub(crate) fn is_nan(self) -> bool {
         match self {
             Num::Int(_) | Num::Long(_) => false,

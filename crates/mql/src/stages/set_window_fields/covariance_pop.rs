@@ -44,19 +44,29 @@ impl Function for Covariance {
 }
 
 impl Covariance {
-    /// A decimal if one takes part.
+    /// A decimal if one takes part. Points that are not finite are not counted: they only show where others vary, as in MongoDB.
     fn of<'a>(&self, points: impl Iterator<Item = &'a (Num, Num)>) -> Value {
         let (mut count, mut mean_x, mut mean_y) = (0, Num::Int(0), Num::Int(0));
         let mut together = Num::Int(0);
         let over = |sum: Num, count: u32| sum.divide(Num::Double(f64::from(count)));
+        let mut not_finite = None;
         for (x, y) in points {
-            count += 1;
             let nothing = Num::Int(0);
+            if !x.is_finite() || !y.is_finite() {
+                let product = match x.multiply(*y) {
+                    nan if nan.is_nan() => Num::Double(f64::NAN),
+                    infinite => infinite,
+                };
+                not_finite = Some(not_finite.unwrap_or(nothing).add(product));
+                continue;
+            }
+            count += 1;
             let before = x.subtract(mean_x);
             mean_x = mean_x.add(over(before, count).unwrap_or(nothing));
             mean_y = mean_y.add(over(y.subtract(mean_y), count).unwrap_or(nothing));
             together = together.add(before.multiply(y.subtract(mean_y)));
         }
+        let together = not_finite.map_or(together, |sum| together.add(sum));
         match count.saturating_sub(self.bias) {
             0 => Value::Null,
             // One point varies with nothing, whatever kind of number it is.
