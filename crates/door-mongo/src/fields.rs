@@ -89,6 +89,24 @@ impl Fields {
         }
     }
 
+    /// A number that is whole and no larger than a long, if there is one.
+    pub(crate) fn exact_integer(&mut self, name: &str) -> Result<Option<i64>, Fault> {
+        let Some(value) = self.any(name) else {
+            return Ok(None);
+        };
+        match number(&value) {
+            None => Err(Fault::new(
+                codes::BAD_VALUE,
+                format!("{name} value is not a valid number"),
+            )),
+            Some(given) if value.as_i64().is_none() && !is_long(given) => Err(Fault::new(
+                codes::FAILED_TO_PARSE,
+                format!("Cannot represent as a 64-bit integer: {name}: {given}"),
+            )),
+            Some(_) => Ok(Some(whole(&value))),
+        }
+    }
+
     /// A number with its fraction, if there is one.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, Fault> {
         match self.any(name) {
@@ -208,6 +226,12 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
         Value::Decimal128(bytes) => Some(Decimal128::from_bytes(bytes).to_f64()),
         value => value.as_f64(),
     }
+}
+
+/// Whether a number is whole and fits 64 bits.
+fn is_long(number: f64) -> bool {
+    const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+    number.fract() == 0.0 && (-TWO_TO_63..TWO_TO_63).contains(&number)
 }
 
 /// A number without its fraction; a decimal is rounded, as MongoDB does.

@@ -7,6 +7,7 @@ use lapsedb_service::sessions::Asked;
 use lapsedb_value::{Object, Str, Value};
 
 use crate::codes;
+use crate::fields::{number, whole};
 use crate::lsid::{self, Owner};
 use crate::read_concern::ReadConcern;
 use crate::write_concern;
@@ -90,12 +91,17 @@ fn max_time(value: Option<Value>) -> Result<Option<Duration>, Fault> {
     let Some(value) = value else {
         return Ok(None);
     };
-    let Some(millis) = value.as_i64() else {
-        return Err(Fault::new(
-            codes::TYPE_MISMATCH,
-            "maxTimeMS must be a number without a fraction",
-        ));
-    };
+    let refused = |why: &str| Err(Fault::new(codes::BAD_VALUE, format!("maxTimeMS {why}")));
+    if number(&value).is_none() {
+        return refused("must be a number");
+    }
+    // The fraction of a decimal is passed over, as in MongoDB; a negative number is out of range with any fraction.
+    if let Value::Double(millis) = value
+        && (millis.is_nan() || millis > 0.0 && millis.fract() != 0.0)
+    {
+        return refused("has non-integral value");
+    }
+    let millis = whole(&value);
     match u64::try_from(millis) {
         Ok(0) => Ok(None),
         Ok(millis) if millis <= i32::MAX as u64 => Ok(Some(Duration::from_millis(millis))),

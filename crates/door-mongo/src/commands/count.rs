@@ -15,7 +15,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         filter: fields.document("query")?,
         skip: fields.size("skip")?.unwrap_or(0),
         // A negative limit means the same as a positive one here.
-        limit: fields.integer("limit")?.unwrap_or(0).unsigned_abs(),
+        limit: fields.exact_integer("limit")?.unwrap_or(0).unsigned_abs(),
         terms: terms(&mut fields)?,
     };
     fields.ignore(&["fields"]);

@@ -18,6 +18,9 @@ const FIELDS_MAX: usize = 32;
 pub(crate) const EXPIRE_SECONDS_MAX: i64 = 2_147_483_647;
 const INVALID_INDEX_SPECIFICATION_OPTION: i32 = 197;
 
+/// Code of a unique index that has only hashes of its values.
+const UNIQUE_HASHED: i32 = 16_764;
+
 /// Options that say nothing here.
 const WITHOUT_EFFECT: [&str; 4] = ["v", "ns", "storageEngine", "dropDups"];
 /// Options that are kept and shown.
@@ -107,6 +110,7 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
     }
     let expire = spec.remove("expireAfterSeconds");
     read_options(spec, &mut definition)?;
+    check_kind(&key, &definition)?;
     if text::is_text(&key) {
         text::complete(&key, &mut definition)?;
     } else if let Some(kind) = places::kind(&key) {
@@ -122,6 +126,30 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
     }
 }
 
+/// Refuses options that a kind of index does not have.
+fn check_kind(key: &Object, definition: &IndexDefinition) -> Result<()> {
+    let is_hashed = key.values().any(|kind| kind.as_str() == Some("hashed"));
+    if is_hashed && definition.unique {
+        return Err(Fault::new(
+            UNIQUE_HASHED,
+            "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.",
+        ));
+    }
+    let with = [("sparse", definition.sparse), ("unique", definition.unique)];
+    match with.iter().find(|(_, given)| *given) {
+        Some((option, _)) if is_wildcard(key) => Err(refused(format!(
+            "Index type 'wildcard' does not support the {option} option"
+        ))),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether an index is over all fields below a path.
+fn is_wildcard(key: &Object) -> bool {
+    key.iter()
+        .any(|(field, kind)| kind.is_number() && field.split('.').any(|part| part == "$**"))
+}
+
 /// An index that ends documents.
 fn ending(key: &Object, mut definition: IndexDefinition, expire: &Value) -> Result<Wanted> {
     if key.len() != 1 {
@@ -135,10 +163,7 @@ fn ending(key: &Object, mut definition: IndexDefinition, expire: &Value) -> Resu
             definition.name,
         ));
     }
-    if key
-        .keys()
-        .any(|field| field.split('.').any(|part| part == "$**"))
-    {
+    if is_wildcard(key) {
         return Err(refused("a wildcard index cannot be a TTL index"));
     }
     if key.values().next().and_then(Value::as_f64).is_none() {
@@ -250,6 +275,12 @@ fn read_options(spec: Object, definition: &mut IndexDefinition) -> Result<()> {
                     ));
                 }
             },
+            "collation" if value.as_object().is_some_and(Object::is_empty) => {
+                return Err(Fault::new(
+                    code::BAD_VALUE,
+                    "The field 'collation' cannot be an empty object.",
+                ));
+            }
             known if KEPT.contains(&known) => definition.options.push(name, value),
             known if WITHOUT_EFFECT.contains(&known) => {}
             other => {
