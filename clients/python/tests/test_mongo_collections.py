@@ -1,4 +1,4 @@
-"""Views, validators and capped collections at the Mongo door; expected answers are those of a real mongod."""
+"""Views, validators and capped collections of the MongoDB API; expected answers are those of a real mongod."""
 
 import concurrent.futures
 import threading

@@ -6,27 +6,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use lapsedb_service::documents::{self, Work};
+use lapsedb_testkit::Random;
 use lapsedb_value::{Object, Value};
 
 use crate::support::mongo::{Client, Stream, collection};
 use crate::support::{Bench, object};
 
 /// Collections, of which few are written to between two looks.
-const MANY: u64 = 40;
+const MANY: usize = 40;
 /// How often a stream is opened, and looks each time.
 const OPENED: u64 = 8;
 const ROUNDS: u64 = 6;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
 
 async fn open<'b>(bench: &'b Bench, token: Option<Object>) -> Stream<'b> {
     let mut options = Object::new();
@@ -58,8 +48,8 @@ struct Model {
 
 impl Model {
     fn any(&self, random: &mut Random) -> Option<String> {
-        let at = random.below(self.held.len().max(1) as u64);
-        self.held.keys().nth(usize::try_from(at).unwrap()).cloned()
+        let at = random.below(self.held.len());
+        self.held.keys().nth(at).cloned()
     }
 
     async fn step(&mut self, bench: &Bench, random: &mut Random) {
@@ -126,7 +116,7 @@ fn whatever_happens_and_wherever_it_is_resumed() {
 
 async fn run(seed: u64) {
     let folder = tempfile::tempdir().unwrap();
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut bench = service(folder.path()).await;
     let mut model = Model::default();
     for number in 0..MANY {

@@ -9,6 +9,7 @@ use lapsedb_kv::Space;
 use lapsedb_service::documents::{self, IndexChange, Insert, Namespace, WhichIndexes, Work};
 use lapsedb_service::items::{self, Action, Document, ItemOp, Mode};
 use lapsedb_service::{Place, collections};
+use lapsedb_testkit::Random;
 use lapsedb_value::{Object, Value};
 
 use crate::support::mongo::{Client, Stream};
@@ -16,23 +17,12 @@ use crate::support::{ALWAYS, Bench, object, partition, stored};
 
 const ROUNDS: u64 = 14;
 const STEPS: u64 = 12;
-const NAMES: u64 = 5;
+const NAMES: usize = 5;
 const DATABASES: [&str; 2] = ["d", "e"];
 /// Longer than two retentions of change streams, in milliseconds.
 const FORGOTTEN_MS: u64 = 15 * 24 * 60 * 60 * 1000;
 /// Looks of the background work within which all that is due must be done.
 const TICKS_MAX: usize = 200;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
 
 /// A document with the time in which its TTL index counts from.
 struct Dated {
@@ -98,8 +88,7 @@ impl Model {
     }
 
     fn any(&self, random: &mut Random) -> Option<(usize, String)> {
-        let at = random.below(self.documents.len().max(1) as u64);
-        let at = usize::try_from(at).unwrap();
+        let at = random.below(self.documents.len());
         self.documents.keys().nth(at).cloned()
     }
 
@@ -110,12 +99,9 @@ impl Model {
 
     /// A document for some collection; noted as inserted.
     fn document(&mut self, bench: &Bench, random: &mut Random) -> ((usize, String), Object) {
-        let place = (
-            usize::try_from(random.below(2)).unwrap(),
-            format!("c{}", random.below(NAMES)),
-        );
+        let place = (random.below(2), format!("c{}", random.below(NAMES)));
         let id = self.id();
-        let at = bench.service.clock().now().0 + 1000 * random.below(30) + 500;
+        let at = bench.service.clock().now().0 + 1000 * (random.number() % 30) + 500;
         let mut document = object(&format!(r#"{{"_id":{id}}}"#));
         document.push("at", Value::Date(i64::try_from(at).unwrap()));
         let held = self.documents.entry(place.clone()).or_default();
@@ -154,7 +140,7 @@ impl Model {
             return;
         };
         let mut work = Work::new(bench.ctx.clone());
-        let (life, on) = (random.below(20), namespace(&place));
+        let (life, on) = (random.number() % 20, namespace(&place));
         let held = self.documents.get_mut(&place).unwrap();
         match (held.life.is_some(), random.below(3)) {
             (false, _) => {
@@ -222,7 +208,7 @@ impl Model {
     /// Writes an item, changes a default, or drops a container.
     async fn container(&mut self, bench: &Bench, random: &mut Random) {
         let name = format!("n{}", random.below(NAMES));
-        let default = [None, Some(-1), Some(3), Some(9)][usize::try_from(random.below(4)).unwrap()];
+        let default = [None, Some(-1), Some(3), Some(9)][random.below(4)];
         if !self.containers.contains_key(&name) {
             bench.collection("n", &name, default).await;
             let container = Container {
@@ -244,8 +230,7 @@ impl Model {
                 container.default = default;
             }
             _ => {
-                let ttl =
-                    [None, None, Some(-1), Some(5)][usize::try_from(random.below(4)).unwrap()];
+                let ttl = [None, None, Some(-1), Some(5)][random.below(4)];
                 let own = ttl.map_or_else(String::new, |ttl| format!(r#","ttl":{ttl}"#));
                 let body = object(&format!(r#"{{"id":"{id}","pk":"p"{own}}}"#));
                 let op = ItemOp {
@@ -273,7 +258,7 @@ impl Model {
             12 | 13 => drop(Box::pin(bench.service.tick()).await),
             14 => Box::pin(self.compare(bench)).await,
             _ => {
-                let seconds = [1, 3, 12, 4000][usize::try_from(random.below(4)).unwrap()];
+                let seconds = [1, 3, 12, 4000][random.below(4)];
                 bench.service.clock().advance(seconds * 1000).unwrap();
                 self.expire(bench);
             }
@@ -360,7 +345,7 @@ fn figures_events_and_purging_are_as_the_model() {
 async fn run(seed: u64) {
     println!("seed {seed}");
     let folder = tempfile::tempdir().unwrap();
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut bench = service(folder.path()).await;
     bench.database("n").await;
     let mut model = Model::default();

@@ -10,8 +10,7 @@ use lapsedb_store::{
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use tempfile::TempDir;
+use proptest::test_runner::TestCaseError;
 
 const IDS: i32 = 6;
 const SLOTS: usize = 3;
@@ -615,36 +614,9 @@ async fn compare_all(place: Place, steps: &[Step]) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// Runs random stories, each in a store of its own.
 fn run(cases: u32, on_disk: bool) {
-    let _limit = lapsedb_testkit::TimeLimit::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    let cases = match std::env::var("PROPTEST_CASES") {
-        Ok(text) => text.parse().unwrap_or(cases),
-        Err(_) => cases,
-    };
-    let mut runner = TestRunner::new(Config {
-        cases,
-        max_shrink_iters: 2000,
-        failure_persistence: None,
-        ..Config::default()
-    });
     let stories = proptest::collection::vec(any_step(), 1..60);
-    let outcome = runner.run(&stories, |steps| {
-        let folder = TempDir::new().unwrap();
-        let place = match on_disk {
-            true => Place::Disk(folder.path().to_path_buf()),
-            false => Place::Memory,
-        };
-        runtime.block_on(compare_all(place, &steps))
-    });
-    if let Err(error) = outcome {
-        panic!("{error}");
-    }
+    bench::run_stories(cases, on_disk, stories, compare_all);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bench::{Bench, CID, object};
+use crate::bench::{self, Bench, CID, object};
 use lapsedb_record::{Millis, Secs, Setting};
 use lapsedb_store::{
     ChangeLimits, EventKind, EventPlace, Events, ItemRange, Place, Preview, Source, Tally, Width,
@@ -12,8 +12,7 @@ use lapsedb_store::{
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use tempfile::TempDir;
+use proptest::test_runner::TestCaseError;
 
 const IDS: i32 = 5;
 const PATHS: [&str; 2] = ["/c", "/n/d"];
@@ -363,32 +362,8 @@ async fn compare(place: Place, steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 fn run(cases: u32, on_disk: bool) {
-    let _limit = lapsedb_testkit::TimeLimit::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    let wanted = std::env::var("PROPTEST_CASES").ok();
-    let cases = wanted.and_then(|text| text.parse().ok()).unwrap_or(cases);
-    let mut runner = TestRunner::new(Config {
-        cases,
-        max_shrink_iters: 2000,
-        failure_persistence: None,
-        ..Config::default()
-    });
     let stories = proptest::collection::vec(any_step(), 1..50);
-    let outcome = runner.run(&stories, |steps| {
-        let folder = TempDir::new().unwrap();
-        let place = match on_disk {
-            true => Place::Disk(folder.path().to_path_buf()),
-            false => Place::Memory,
-        };
-        runtime.block_on(compare(place, &steps))
-    });
-    if let Err(error) = outcome {
-        panic!("{error}");
-    }
+    bench::run_stories(cases, on_disk, stories, compare);
 }
 
 #[test]

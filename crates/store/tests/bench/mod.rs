@@ -14,6 +14,9 @@ use lapsedb_store::{
 };
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, json};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use tempfile::TempDir;
 
 pub const CID: CollectionId = CollectionId(2);
 
@@ -277,4 +280,37 @@ async fn open(place: &Place) -> Store {
         }),
     });
     store
+}
+
+/// Runs random stories, each in a store of its own: as many as `PROPTEST_CASES` says, or else `cases`.
+pub fn run_stories<S: std::fmt::Debug>(
+    cases: u32,
+    on_disk: bool,
+    stories: impl Strategy<Value = Vec<S>>,
+    compare: impl AsyncFn(Place, &[S]) -> Result<(), TestCaseError>,
+) {
+    let _limit = lapsedb_testkit::TimeLimit::start();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let wanted = std::env::var("PROPTEST_CASES").ok();
+    let mut runner = TestRunner::new(Config {
+        cases: wanted.and_then(|text| text.parse().ok()).unwrap_or(cases),
+        max_shrink_iters: 2000,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let outcome = runner.run(&stories, |steps| {
+        let folder = TempDir::new().unwrap();
+        let place = match on_disk {
+            true => Place::Disk(folder.path().to_path_buf()),
+            false => Place::Memory,
+        };
+        runtime.block_on(compare(place, &steps))
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
 }
