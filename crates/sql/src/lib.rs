@@ -14,6 +14,7 @@ mod access;
 pub mod ast;
 mod bind;
 mod bound;
+mod composition;
 mod computed;
 mod condition;
 mod constant_set;
@@ -32,6 +33,7 @@ pub mod plan;
 mod schema;
 mod sequence;
 mod span;
+mod stack;
 
 pub use access::IndexOf;
 pub use ast::Query;
@@ -60,6 +62,7 @@ pub fn run(
     now_ms: i64,
 ) -> Result<Vec<Value>, SqlError> {
     let bound = bind(&parse(text)?, params)?;
+    bound.check_runs()?;
     let mut executor = Executor::new(&bound, Env::new(now_ms));
     let mut rows = Vec::new();
     if bound.reads_documents() {
