@@ -107,6 +107,14 @@ impl SqlError {
         )
     }
 
+    pub(crate) fn invalid_timespan(span: Span) -> SqlError {
+        SqlError::new(
+            "SC2053",
+            "The timespan argument provided to the DateTime function is invalid.",
+            span,
+        )
+    }
+
     pub(crate) fn nested_aggregate(span: Span) -> SqlError {
         SqlError::new(
             "SC2101",
