@@ -82,6 +82,8 @@ errors! {
     star_of_several() => "SC2042", "'SELECT *' is only valid with a single input set.";
     /// A wrong number of arguments.
     arguments(name: &str, wanted: &str) => "SC2050", "The {name} function requires {wanted} argument(s).";
+    /// A time span that is none.
+    invalid_timespan() => "SC2053", "The timespan argument provided to the DateTime function is invalid.";
     /// `TOP` of something else than a number of rows.
     top_count() => "SC2060", "The count value provided for a TOP clause must be an integer.";
     /// `LIMIT` of something else than a number of rows.
