@@ -118,6 +118,20 @@ errors! {
     escape_character(text: &str) => "SC2207", "The invalid escape character '{text}' was specified in a LIKE predicate.";
     /// The distance of vectors with a sort order.
     vector_sort_order() => "SC2210", "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. VectorDistance will always sort in the order of most similar (first) to least similar (last).";
+    /// Options of a search for vectors that are computed.
+    vector_options() => "SC2210", "Options argument of VectorDistance function must be an object literal expression.";
+    /// An option of a search for vectors that does not exist. The service's code; its text is not known.
+    vector_option(name: &str) => "SC2210", "VectorDistance function options argument property name '{name}' is not a valid option.";
+    /// An option of a search for vectors with a value it cannot have.
+    vector_option_value(value: &str, name: &str) => "SC2210", "VectorDistance function options argument property value '{value}' is not a valid value for option '{name}'.";
+    /// Whether a search for vectors is exact, not said by true or false.
+    vector_exactness() => "SC2212", "The third argument provided in the VectorDistance function is invalid. This value must be a boolean value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.";
+    /// A search for vectors in a list that is too short or too long.
+    vector_multiplier(name: &str, value: &str) => "SC2213", "The '{name}' value {value} specified in the VectorDistance function is outside the supported range. The value must be between 1 and 100.";
+    /// A search for vectors that a filter comes before in another way than it can.
+    vector_filter_priority() => "SC2215", "The 'filterPriority' value specified in the VectorDistance function must be a value between 0 and 1.";
+    /// A rank of distinct rows.
+    rank_with_distinct() => "SC2220", "The DISTINCT keyword is not allowed with the ORDER BY RANK clause.";
     /// A rank by something else.
     not_ranked() => "SC2221", "The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.";
     /// A rank with a sort order.
@@ -128,10 +142,20 @@ errors! {
     rank_of_join() => "SC2224", "The JOIN operator is not allowed with the ORDER BY RANK clause.";
     /// A rank of a subquery's rows.
     rank_of_subquery() => "SC2225", "Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.";
+    /// A rank of an aggregation.
+    rank_with_aggregate() => "SC2226", "Aggregate functions are not allowed with the ORDER BY RANK clause.";
+    /// A rank of groups.
+    rank_with_group_by() => "SC2227", "The GROUP BY clause is not allowed with the ORDER BY RANK clause.";
     /// A rank in a subquery.
     rank_in_subquery() => "SC2228", "The ORDER BY RANK clause is not supported in subqueries.";
+    /// Scores that are weighted by something else than a number each.
+    score_weights() => "SC2229", "The last parameter of the RRF function is an optional array of weights. When present, it must be a literal array of numbers, one for each of the component scores used for the RRF function. The length of this array must be the same as the number of the component scores.";
+    /// Scores put together from one or none.
+    too_few_scores() => "SC2233", "A score fusion function requires at least two component score functions.";
     /// A function of the rank elsewhere.
     rank_only(name: &str) => "SC2240", "The {name} function is only allowed in the ORDER BY RANK clause.";
+    /// A score by something else than words.
+    score_terms() => "SC2241", "The second through last arguments of the 'FullTextScore' function must be literals of type string or object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a number between 0 and 2 (inclusive).";
     /// A place in an object or array that is computed.
     member_indexer() => "SC2990", "The specified query includes 'member indexer' which is currently not supported.";
     /// Too many joins.

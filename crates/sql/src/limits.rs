@@ -56,3 +56,9 @@ pub const PARTITION_POINTS_MAX: usize = 2_000;
 
 /// Positions in one geometry.
 pub const GEOMETRY_POINTS_MAX: usize = 4_096;
+
+/// Words of a term that others may be similar to; a longer one is looked for as it is.
+pub const FUZZY_WORDS_MAX: usize = 32;
+
+/// Rows that each of the fused rankings brings in, even if fewer are wanted.
+pub const FUSED_ROWS_MIN: u64 = 120;

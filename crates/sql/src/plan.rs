@@ -7,6 +7,7 @@ use lapsedb_value::{Str, Value};
 pub use crate::ast::{BinaryOp, Step, SubqueryKind, UnaryOp};
 use crate::constant_set::ConstantSet;
 use crate::functions::Function;
+pub use crate::functions::terms::Phrase;
 use crate::span::Span;
 
 /// Names one variable of the query: an alias, a group key or an aggregate. Unique in a whole query.
@@ -205,8 +206,20 @@ impl BoundOrder {
 /// `ORDER BY RANK`
 #[derive(Clone, Debug)]
 pub struct Rank {
-    /// What the rows are ranked by, and how much each counts if there are several.
+    /// What the rows are ranked by, and how much each counts if there are several. With a negative weight the worst come first.
     pub components: Vec<(RankComponent, f64)>,
+    /// How several scores become one.
+    pub fusion: Fusion,
+}
+
+/// How several scores of a row become one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fusion {
+    /// `RRF(…)`: by the reciprocals of its ranks, among the best rows of each score. There are so many times as many of them as
+    /// wanted rows.
+    Ranks(f64),
+    /// `COMBINEDSCORE(…)`: their sum.
+    Sum,
 }
 
 /// One way to rank rows.
@@ -217,7 +230,7 @@ pub enum RankComponent {
         /// The text.
         text: Expr,
         /// The words or phrases.
-        terms: Vec<Str>,
+        terms: Vec<Phrase>,
     },
     /// `VectorDistance(…)`
     Vector {
@@ -226,6 +239,14 @@ pub enum RankComponent {
         /// Whether large values are near.
         descending: bool,
     },
+}
+
+impl Rank {
+    /// Whether a score depends on documents that the filter leaves out.
+    pub(crate) fn counts_documents(&self) -> bool {
+        let mut components = self.components.iter();
+        components.any(|(component, _)| matches!(component, RankComponent::FullText { .. }))
+    }
 }
 
 impl Expr {

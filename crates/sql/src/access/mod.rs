@@ -10,7 +10,7 @@ use lapsedb_query::plan::Condition;
 use lapsedb_value::path::{Path, Segment};
 
 use crate::bound::Bound;
-use crate::plan::{BoundQuery, SourceKind, Step};
+use crate::plan::{BoundQuery, Rank, SourceKind, Step};
 use crate::stack;
 use origin::Places;
 
@@ -49,6 +49,10 @@ impl Bound {
 }
 
 fn demanded(query: &BoundQuery, index_of: IndexOf<'_>) -> Condition {
+    if query.rank.as_ref().is_some_and(Rank::counts_documents) {
+        // How much a word counts depends on all documents, whatever the filter keeps of them.
+        return Condition::Always;
+    }
     match query.sources.first().map(|source| &source.kind) {
         Some(SourceKind::Container) => match &query.filter {
             Some(filter) => {

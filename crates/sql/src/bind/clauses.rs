@@ -104,7 +104,7 @@ impl Binder<'_> {
             let path = self.path(&expr);
             let nearest = rank::nearest_is_largest(&expr);
             let computed = self.computed_name(&item.expr);
-            if nearest.is_some() && item.descending.is_some() {
+            if rank::has_fixed_direction(&expr) && item.descending.is_some() {
                 return Err(SqlError::vector_sort_order(item.span));
             }
             // The nearest vectors come first.

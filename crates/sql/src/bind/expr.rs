@@ -93,7 +93,9 @@ impl<'p> Binder<'p> {
                     expr.kind = self.computed(slot, property)?;
                 }
             }
-            ExprKind::Call(function, args) if function.name == "VectorDistance" => {
+            ExprKind::Call(function, args)
+                if matches!(function.name, "VectorDistance" | "_VectorScore") =>
+            {
                 self.complete_vector_options(args, expr.span);
             }
             _ => {}
@@ -331,6 +333,7 @@ impl<'p> Binder<'p> {
             Mode::Keys => return Err(SqlError::group_by_aggregate(span)),
             Mode::Rows => return Err(SqlError::aggregate_in_where(span)),
         };
+        self.first_aggregate.get_or_insert(span);
         let argument = self.expr(argument)?;
         let slot = self.new_slot();
         gathered.push((slot, kind, argument));

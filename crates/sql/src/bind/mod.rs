@@ -129,6 +129,8 @@ struct Binder<'p> {
     defining: bool,
     /// Whether this is what rows are sorted by.
     ordering: bool,
+    /// Where the first aggregate of the query stands.
+    first_aggregate: Option<Span>,
     joins: usize,
     user_functions: usize,
     /// Why the query is planned but not run.
@@ -148,6 +150,7 @@ impl<'p> Binder<'p> {
             schema,
             defining: false,
             ordering: false,
+            first_aggregate: None,
             joins: 0,
             user_functions: 0,
             not_run: None,
@@ -185,9 +188,11 @@ impl Binder<'_> {
     fn query(&mut self, query: &ast::Query, place: Place) -> Result<BoundQuery, SqlError> {
         let outer_names = self.scope.len();
         let outer_mode = std::mem::replace(&mut self.mode, Mode::Rows);
+        let outer_aggregate = self.first_aggregate.take();
         let bound = self.query_in_scope(query, place);
         self.scope.truncate(outer_names);
         self.mode = outer_mode;
+        self.first_aggregate = outer_aggregate;
         bound
     }
 
@@ -210,7 +215,7 @@ impl Binder<'_> {
             Mode::Rows | Mode::Keys | Mode::Argument(_) => Vec::new(),
         };
         self.check_star(query, &sources, !aggregates.is_empty())?;
-        let rank = self.rank(query, keys.is_empty() && aggregates.is_empty())?;
+        let rank = self.rank(query)?;
         let mut bound = BoundQuery {
             sources,
             filter,

@@ -58,7 +58,7 @@ impl<'q> Pipeline<'q> {
         });
         let stage = match (&query.grouping, &query.rank) {
             (Some(grouping), _) => Stage::Grouped(Groups::new(grouping)),
-            (None, Some(rank)) => Stage::Ranked(Ranker::new(rank)),
+            (None, Some(rank)) => Stage::Ranked(Ranker::new(rank, query)),
             (None, None) if page.sorted => Stage::Straight,
             // A page of rows needs them in one order, whatever the order of the documents.
             (None, None)
@@ -184,6 +184,10 @@ impl<'q> Pipeline<'q> {
 
     /// Takes one row of the sources.
     fn row(&mut self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<Flow, SqlError> {
+        let texts = match &mut self.stage {
+            Stage::Ranked(ranker) => Some(ranker.observe(ctx, scope)?),
+            Stage::Straight | Stage::Sorted(_) | Stage::Grouped(_) => None,
+        };
         if let Some(filter) = &self.query.filter
             && !eval::holds(ctx, filter, scope)?
         {
@@ -197,9 +201,11 @@ impl<'q> Pipeline<'q> {
             Stage::Sorted(_) => self.sort_row(ctx, scope),
             Stage::Ranked(ranker) => {
                 let value = project(ctx, &self.query.projection, scope)?;
-                if !value.is_undefined() {
+                if let Some(texts) = texts
+                    && !value.is_undefined()
+                {
                     let origin = origin(self.ordinal, self.rows);
-                    ranker.add(ctx, scope, origin, value)?;
+                    ranker.add(ctx, scope, texts, origin, value)?;
                 }
                 self.rows = self.rows.saturating_add(1);
                 Ok(Flow::More)

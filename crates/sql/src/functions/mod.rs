@@ -6,7 +6,7 @@ mod args;
 mod array;
 mod conditional;
 mod datetime;
-mod fulltext;
+pub(crate) mod fulltext;
 mod geo;
 mod integer;
 mod item;
@@ -245,16 +245,19 @@ const fn rank_only(
 }
 
 /// Other spellings that the service knows.
-const ALIASES: [(&str, &str); 5] = [
+const ALIASES: [(&str, &str); 8] = [
     ("CONTAINS_ALL_CI", "ContainsAllCi"),
     ("CONTAINS_ALL_CS", "ContainsAllCs"),
     ("CONTAINS_ANY_CI", "ContainsAnyCi"),
     ("CONTAINS_ANY_CS", "ContainsAnyCs"),
+    ("FULLTEXT_CONTAINS", "FullTextContains"),
+    ("FULLTEXT_CONTAINSALL", "FullTextContainsAll"),
+    ("FULLTEXT_CONTAINSANY", "FullTextContainsAny"),
     ("IS_BOOLEAN", "IS_BOOL"),
 ];
 
 #[rustfmt::skip]
-static FUNCTIONS: [Function; 140] = [
+static FUNCTIONS: [Function; 142] = [
     pure("ABS", 1, Some(1), math::abs::call, "The absolute value of a number."),
     pure("ACOS", 1, Some(1), math::acos::call, "The angle whose cosine is the number, in radians."),
     with_context("Ago", 1, Some(2), datetime::current::ago, "The time of the query less some parts or a time span, as text.").checked(datetime::arithmetic::check_shift),
@@ -296,10 +299,10 @@ static FUNCTIONS: [Function; 140] = [
     pure("ENDSWITH", 2, Some(3), string::ends_with::call, "Whether a string ends with another; the third argument ignores case."),
     pure("EXP", 1, Some(1), math::exp::call, "The exponential of a number."),
     pure("FLOOR", 1, Some(1), math::floor::call, "The largest whole number not above the number."),
-    pure("FullTextContains", 2, Some(2), fulltext::full_text_contains::call, "Whether a text contains a word or phrase.").reads(Reads::FirstForEach),
-    pure("FullTextContainsAll", 2, None, fulltext::full_text_contains_all::call, "Whether a text contains all of the words or phrases.").reads(Reads::FirstForEach),
-    pure("FullTextContainsAny", 2, None, fulltext::full_text_contains_any::call, "Whether a text contains any of the words or phrases.").reads(Reads::FirstForEach),
-    rank_only("FullTextScore", 2, None, fulltext::full_text_score::call, "The relevance of a text to words; only in ORDER BY RANK."),
+    pure("FullTextContains", 2, Some(2), fulltext::contains::contains, "Whether a text contains a word or phrase.").reads(Reads::FirstForEach),
+    pure("FullTextContainsAll", 2, None, fulltext::contains::all, "Whether a text contains all of the words or phrases.").reads(Reads::FirstForEach),
+    pure("FullTextContainsAny", 2, None, fulltext::contains::any, "Whether a text contains any of the words or phrases.").reads(Reads::FirstForEach),
+    rank_only("FullTextScore", 2, None, fulltext::score::ranked, "The relevance of a text to words; only in ORDER BY RANK."),
     with_context("GetCurrentDateTime", 0, Some(0), datetime::current::date_time, "The time of the query as text."),
     with_context("GetCurrentDateTimeStatic", 0, Some(0), datetime::current::date_time, "The time of the query as text."),
     with_context("GetCurrentTicks", 0, Some(0), datetime::current::ticks, "The time of the query in units of 100 ns since 1970."),
@@ -358,7 +361,6 @@ static FUNCTIONS: [Function; 140] = [
     pure("REVERSE", 1, Some(1), string::reverse::call, "A string backwards."),
     pure("RIGHT", 2, Some(2), string::right::call, "The last characters of a string."),
     pure("ROUND", 1, Some(2), math::round::call, "A number rounded to a whole one, or to some digits, half away from zero."),
-    rank_only("RRF", 2, None, fulltext::rrf::call, "Ranks fused by their reciprocals; only in ORDER BY RANK."),
     pure("RTRIM", 1, Some(2), string::rtrim::call, "A string without blanks, or the given characters, at its end."),
     pure("SetDifference", 2, Some(2), array::set_difference::call, "The distinct elements of the first array that the second lacks."),
     pure("SetEqual", 2, Some(2), array::set_equal::call, "Whether two arrays have the same distinct elements."),
@@ -393,8 +395,11 @@ static FUNCTIONS: [Function; 140] = [
     pure("TRIM", 1, Some(2), string::trim::call, "A string without blanks, or the given characters, at both ends."),
     pure("TRUNC", 1, Some(1), math::trunc::call, "A number without its fraction."),
     pure("UPPER", 1, Some(1), string::upper::call, "A string in upper case."),
-    pure("VectorDistance", 2, Some(4), vector::vector_distance::call, "The similarity or distance of two vectors."),
+    pure("VectorDistance", 2, Some(4), vector::distance::distance, "The similarity or distance of two vectors.").checked(vector::options::check),
     pure("YEAR", 1, Some(1), datetime::parts::year, "The year of a time."),
+    pure("_FullTextScore", 5, Some(5), fulltext::score::score, "The relevance of a text to words by given statistics; sent by clients in place of FullTextScore.").reads(Reads::FirstForEach),
+    pure("_FullTextWordCount", 1, Some(1), fulltext::score::word_count, "The words of a text, common ones apart; sent by clients in place of FullTextScore."),
+    pure("_VectorScore", 2, Some(4), vector::distance::score, "The nearness of two vectors; sent by clients in place of VectorDistance.").checked(vector::options::check),
 ];
 
 #[cfg(test)]

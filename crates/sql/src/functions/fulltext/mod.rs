@@ -1,7 +1,6 @@
 //! Full text.
 
-pub(super) mod full_text_contains;
-pub(super) mod full_text_contains_all;
-pub(super) mod full_text_contains_any;
-pub(super) mod full_text_score;
-pub(super) mod rrf;
+pub(crate) mod bm25;
+pub(super) mod common_words;
+pub(super) mod contains;
+pub(super) mod score;

@@ -1,3 +1,4 @@
 //! Vectors.
 
-pub(super) mod vector_distance;
+pub(super) mod distance;
+pub(super) mod options;
