@@ -251,7 +251,7 @@ fn patterns_have_a_size_and_their_searches_count() {
 }
 
 /// Functions that are not called here: they stand in `ORDER BY RANK` only.
-const RANK_ONLY: [&str; 2] = ["FullTextScore", "RRF"];
+const RANK_ONLY: [&str; 1] = ["FullTextScore"];
 
 /// Functions that look at the types of their arguments, at their lengths or at one member, and not through them.
 const LOOKS_AT_TYPES: &[&str] = &[

@@ -74,6 +74,8 @@ const SERVICE: [(&str, &[&str]); 12] = [
             "FullTextContainsAny",
             "FullTextScore",
             "RRF",
+            "_FullTextScore",
+            "_FullTextWordCount",
         ],
     ),
     ("Items", &["DocumentId", "HASH"]),
@@ -192,11 +194,11 @@ const SERVICE: [(&str, &[&str]); 12] = [
             "IS_STRING",
         ],
     ),
-    ("Vectors", &["VectorDistance"]),
+    ("Vectors", &["VectorDistance", "_VectorScore"]),
 ];
 
 /// What the language has, with a query that has it. Whether it works is found out by trying.
-const CONSTRUCTS: [(&str, &str); 48] = [
+const CONSTRUCTS: [(&str, &str); 50] = [
     ("`SELECT *`", "SELECT * FROM c"),
     ("select list with names", "SELECT c.a, c.b.c AS d, 1 FROM c"),
     ("`SELECT VALUE`", "SELECT VALUE c.a FROM c"),
@@ -275,6 +277,14 @@ const CONSTRUCTS: [(&str, &str); 48] = [
         "`ORDER BY RANK RRF(…)`, with weights",
         "SELECT TOP 5 * FROM c ORDER BY RANK RRF(FullTextScore(c.t, 'a'), VectorDistance(c.v, [1, 2]), [2, 1])",
     ),
+    (
+        "`ORDER BY RANK COMBINEDSCORE(…)`, with weights",
+        "SELECT TOP 5 * FROM c ORDER BY RANK COMBINEDSCORE(FullTextScore(c.t, 'a'), FullTextScore(c.u, 'b'))",
+    ),
+    (
+        "Similar words: `{\"term\": \"a\", \"distance\": 1}`",
+        "SELECT * FROM c ORDER BY RANK FullTextScore(c.t, {\"term\": \"a\", \"distance\": 1})",
+    ),
     ("`OFFSET … LIMIT`", "SELECT * FROM c OFFSET 10 LIMIT @n"),
     (
         "`TOP` together with `OFFSET … LIMIT`",
@@ -347,6 +357,10 @@ fn works(text: &str) -> Result<(), String> {
 }
 
 fn has(name: &str) -> Option<String> {
+    if name == "RRF" {
+        // Part of the clause, and no function elsewhere.
+        return Some("Ranks fused by their reciprocals; only in ORDER BY RANK.".to_owned());
+    }
     if let Some(function) = functions::find(name) {
         return Some(function.doc.to_owned());
     }

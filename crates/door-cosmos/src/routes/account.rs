@@ -28,7 +28,7 @@ const QUERY_ENGINE: &str = concat!(
     r#""sqlAllowNonFiniteNumbers":false,"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,"#,
     r#""sqlAllowScalarSubQuery":true,"allowNewKeywords":true,"sqlAllowLike":true,"sqlAllowGroupByClause":true,"#,
     r#""maxSpatialQueryCells":2147483647,"spatialMaxGeometryPointCount":256,"sqlAllowTop":true,"#,
-    r#""enableSpatialIndexing":true}"#,
+    r#""enableSpatialIndexing":true,"queryEnableFullText":true}"#,
 );
 
 /// The account document, for whoever may ask at all.
@@ -157,7 +157,9 @@ mod tests {
         };
         let parsed = json::parse(text.as_bytes(), &limits).unwrap();
         assert_eq!(parsed.get("maxSqlQueryInputLength").as_i64(), Some(524_288));
-        assert_eq!(parsed.as_object().unwrap().len(), 19);
+        assert_eq!(parsed.as_object().unwrap().len(), 20);
+        // Without it, clients that plan their queries themselves refuse FullTextContains.
+        assert_eq!(parsed.get("queryEnableFullText").as_bool(), Some(true));
     }
 
     #[test]

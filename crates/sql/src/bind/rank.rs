@@ -98,7 +98,9 @@ impl Binder<'_> {
             return Err(SqlError::rank_sort_order(by.span));
         }
         match query.from.as_slice() {
-            [source] if source.is_query() => return Err(SqlError::rank_of_subquery(source.span)),
+            [source] if source.is_query() => {
+                return Err(SqlError::rank_of_subquery(self.parenthesised(source)));
+            }
             [source] if source.iterates => return Err(SqlError::rank_of_elements(source.span)),
             [_] | [] => {}
             [_, joined, ..] => return Err(SqlError::rank_of_join(joined.span)),
@@ -110,6 +112,23 @@ impl Binder<'_> {
             return Err(SqlError::rank_with_group_by(query.group_by.span));
         }
         Ok(())
+    }
+
+    /// The subquery that a source is, without the alias behind it.
+    fn parenthesised(&self, source: &ast::Source) -> Span {
+        let ast::Collection::Query(query) = &source.collection else {
+            return source.span;
+        };
+        let mut rest = self.text.0.encode_utf16().skip(query.span.end as usize);
+        let closing = rest.position(|unit| unit == u16::from(b')'));
+        let closing = closing.and_then(|at| u32::try_from(at).ok());
+        match closing.and_then(|at| query.span.end.checked_add(at + 1)) {
+            Some(end) => Span {
+                start: source.span.start,
+                end: end.min(source.span.end),
+            },
+            None => source.span,
+        }
     }
 
     /// `RRF(score, score, …[, weights][, multiplier])`
