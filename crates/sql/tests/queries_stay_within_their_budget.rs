@@ -122,7 +122,6 @@ fn is_not_larger(name: &str) -> bool {
         "REVERSE",
         "RIGHT",
         "ROUND",
-        "RRF",
         "RTRIM",
         "SIGN",
         "SIN",
@@ -139,6 +138,9 @@ fn is_not_larger(name: &str) -> bool {
         "UPPER",
         "VectorDistance",
         "YEAR",
+        "_FullTextScore",
+        "_FullTextWordCount",
+        "_VectorScore",
     ];
     others.contains(&name) || families.iter().any(|family| name.starts_with(family))
 }
