@@ -314,11 +314,13 @@ impl<'q> Pipeline<'q> {
                 }
             }
             Stage::Grouped(groups) => {
-                for (key, group) in groups.finish() {
+                for (key, group) in self.sorted_groups(ctx, groups, scope)? {
                     if !self.nested {
                         ctx.next_document();
                     }
-                    let value = self.project_group(ctx, &group, scope)?;
+                    let projection = &self.query.projection;
+                    let value =
+                        self.of_group(&group, scope, |scope| project(ctx, projection, scope))?;
                     if self.out.emit(ctx, key, value)? == Flow::Done {
                         break;
                     }
@@ -328,25 +330,50 @@ impl<'q> Pipeline<'q> {
         Ok(self.out.rows)
     }
 
-    /// Binds keys and aggregates to their variables and projects them.
-    fn project_group(
+    /// The groups with the keys they are sorted by: what `ORDER BY` says, then what they are grouped by.
+    fn sorted_groups(
         &self,
         ctx: &Ctx<'_>,
+        groups: Groups<'q>,
+        scope: ScopeRef<'_>,
+    ) -> Result<Vec<(Vec<u8>, Group)>, SqlError> {
+        let mut groups = groups.finish();
+        let order = &self.query.order;
+        if order.is_empty() {
+            return Ok(groups);
+        }
+        for (key, group) in &mut groups {
+            let values = self.of_group(group, scope, |scope| {
+                let values = order
+                    .iter()
+                    .map(|item| own(ctx, eval::eval(ctx, &item.expr, scope)?));
+                values.collect::<Result<Vec<Value>, SqlError>>()
+            })?;
+            let grouped_by = std::mem::replace(key, sort_key(order, &values));
+            key.extend(grouped_by);
+        }
+        groups.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(groups)
+    }
+
+    /// Binds keys and aggregates of a group to their variables.
+    fn of_group<T>(
+        &self,
         group: &Group,
         scope: ScopeRef<'_>,
-    ) -> Result<Value, SqlError> {
+        run: impl FnOnce(ScopeRef<'_>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError>
+    where
+        T: Default,
+    {
         let Some(grouping) = &self.query.grouping else {
-            return Ok(Value::Undefined);
+            return Ok(T::default());
         };
         let slots = grouping.keys.iter().map(|(slot, _)| *slot);
         let slots = slots.chain(grouping.aggregates.iter().map(|(slot, _, _)| *slot));
         let mut variables: Vec<(Slot, &Value)> = slots.zip(group).collect();
         variables.sort_unstable_by_key(|(slot, _)| *slot);
-        project(
-            ctx,
-            &self.query.projection,
-            Some(&Scope::many(&variables, scope)),
-        )
+        run(Some(&Scope::many(&variables, scope)))
     }
 }
 
