@@ -107,6 +107,22 @@ impl SqlError {
         )
     }
 
+    pub(crate) fn hash_modulo(span: Span) -> SqlError {
+        SqlError::new(
+            "SC2051",
+            "The modulo value for the 'Hash' function must be a non-zero integer literal.",
+            span,
+        )
+    }
+
+    pub(crate) fn embeddings_literal(span: Span) -> SqlError {
+        SqlError::new(
+            "SC2216",
+            "The 'GenerateEmbeddings' function requires a single string literal argument.",
+            span,
+        )
+    }
+
     pub(crate) fn nested_aggregate(span: Span) -> SqlError {
         SqlError::new(
             "SC2101",

@@ -246,7 +246,11 @@ impl<'p> Binder<'p> {
         if self.defining && !function.is_pure() {
             return Err(not_in_computed(function.name, span));
         }
-        Ok(ExprKind::Call(function, self.list(args)?))
+        let args = self.list(args)?;
+        if let Some(check) = function.check {
+            check(&args, span)?;
+        }
+        Ok(ExprKind::Call(function, args))
     }
 
     /// What the query does not say of how vectors are compared, the container's policy says.

@@ -1,4 +1,4 @@
-//! The built-in functions: one file each, one line each in the table.
+//! The built-in functions: a file for each family, one line each in the table.
 //!
 //! A function returns nothing where it is undefined, which is what wrong arguments make it.
 
@@ -15,7 +15,6 @@ mod item;
 mod logic;
 mod math;
 mod rid;
-mod sets;
 mod spatial;
 mod string;
 pub(crate) mod terms;
@@ -27,6 +26,8 @@ use lapsedb_value::Value;
 
 use crate::error::SqlError;
 use crate::eval::{Ctx, weight};
+use crate::plan::Expr;
+use crate::span::Span;
 use args::Args;
 
 /// A built-in function.
@@ -47,7 +48,12 @@ pub struct Function {
     /// How much of its arguments it goes through.
     pub reads: Reads,
     pub(crate) call: Call,
+    /// What has to hold of the arguments as they stand in the query, before any document is read.
+    pub(crate) check: Option<Check>,
 }
+
+/// Refuses arguments of a call that stands at that place. Those that depend on no document are constants already.
+pub(crate) type Check = fn(&[Expr], Span) -> Result<(), SqlError>;
 
 /// What the result of a function depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +115,13 @@ impl Function {
         Function { reads, ..self }
     }
 
+    const fn checked(self, check: Check) -> Function {
+        Function {
+            check: Some(check),
+            ..self
+        }
+    }
+
     /// Whether it takes so many arguments.
     pub fn takes(&self, count: usize) -> bool {
         count >= usize::from(self.min) && self.max.is_none_or(|max| count <= usize::from(max))
@@ -167,6 +180,7 @@ const fn pure(
         rank_only: false,
         reads: Reads::All,
         call: Call::Plain(call),
+        check: None,
     }
 }
 
@@ -187,6 +201,7 @@ const fn with_cache(
         rank_only: false,
         reads: Reads::All,
         call: Call::Context(call),
+        check: None,
     }
 }
 
@@ -206,6 +221,7 @@ const fn with_context(
         rank_only: false,
         reads: Reads::All,
         call: Call::Context(call),
+        check: None,
     }
 }
 
@@ -225,45 +241,77 @@ const fn rank_only(
         rank_only: true,
         reads: Reads::All,
         call: Call::Plain(call),
+        check: None,
     }
 }
 
-/// Other spellings that the service knows.
-const ALIASES: [(&str, &str); 5] = [
+/// Other spellings that the service knows: those families whose names have a `_` are known without, but not the `ST_` functions, and
+/// few of the others are known with one.
+#[rustfmt::skip]
+const ALIASES: [(&str, &str); 34] = [
+    ("ARRAYAVG", "ARRAY_AVG"),
+    ("ARRAYCONCAT", "ARRAY_CONCAT"),
+    ("ARRAYCONTAINS", "ARRAY_CONTAINS"),
+    ("ARRAYCONTAINSALL", "ARRAY_CONTAINS_ALL"),
+    ("ARRAYCONTAINSANY", "ARRAY_CONTAINS_ANY"),
+    ("ARRAYLENGTH", "ARRAY_LENGTH"),
+    ("ARRAYMAX", "ARRAY_MAX"),
+    ("ARRAYMEDIAN", "ARRAY_MEDIAN"),
+    ("ARRAYMIN", "ARRAY_MIN"),
+    ("ARRAYSLICE", "ARRAY_SLICE"),
+    ("ARRAYSUM", "ARRAY_SUM"),
     ("CONTAINS_ALL_CI", "ContainsAllCi"),
     ("CONTAINS_ALL_CS", "ContainsAllCs"),
     ("CONTAINS_ANY_CI", "ContainsAnyCi"),
     ("CONTAINS_ANY_CS", "ContainsAnyCs"),
+    ("FULLTEXT_CONTAINS", "FullTextContains"),
+    ("FULLTEXT_CONTAINSALL", "FullTextContainsAll"),
+    ("FULLTEXT_CONTAINSANY", "FullTextContainsAny"),
+    ("INDEXOF", "INDEX_OF"),
+    ("ISARRAY", "IS_ARRAY"),
+    ("ISBOOL", "IS_BOOL"),
+    ("ISBOOLEAN", "IS_BOOL"),
+    ("ISDATETIME", "IS_DATETIME"),
+    ("ISDEFINED", "IS_DEFINED"),
+    ("ISFINITENUMBER", "IS_FINITE_NUMBER"),
+    ("ISINTEGER", "IS_INTEGER"),
+    ("ISNULL", "IS_NULL"),
+    ("ISNUMBER", "IS_NUMBER"),
+    ("ISOBJECT", "IS_OBJECT"),
+    ("ISPRIMITIVE", "IS_PRIMITIVE"),
+    ("ISSTRING", "IS_STRING"),
     ("IS_BOOLEAN", "IS_BOOL"),
+    ("STRING_EQUALS", "STRINGEQUALS"),
+    ("TO_STRING", "ToString"),
 ];
 
 #[rustfmt::skip]
-static FUNCTIONS: [Function; 140] = [
+static FUNCTIONS: [Function; 143] = [
     pure("ABS", 1, Some(1), math::abs::call, "The absolute value of a number."),
     pure("ACOS", 1, Some(1), math::acos::call, "The angle whose cosine is the number, in radians."),
     with_context("Ago", 2, Some(2), datetime::ago::call, "The time of the query less some parts, as text."),
     pure("ARRAY_AVG", 1, Some(1), array::array_avg::call, "The average of the numbers in an array."),
-    with_cache("ARRAY_CONCAT", 2, None, array::array_concat::call, "One array after the other."),
-    pure("ARRAY_CONTAINS", 2, Some(3), array::array_contains::call, "Whether an array has the value, or an object that has all its members.").reads(Reads::FirstForEach),
-    pure("ARRAY_CONTAINS_ALL", 2, None, array::array_contains_all::call, "Whether an array has all of the values.").reads(Reads::FirstForEach),
-    pure("ARRAY_CONTAINS_ANY", 2, None, array::array_contains_any::call, "Whether an array has any of the values.").reads(Reads::FirstForEach),
-    pure("ARRAY_LENGTH", 1, Some(1), array::array_length::call, "The number of elements of an array.").reads(Reads::Types),
+    with_cache("ARRAY_CONCAT", 2, None, array::elements::concat, "One array after the other."),
+    pure("ARRAY_CONTAINS", 2, Some(3), array::contains::contains, "Whether an array has the value, or an object that has all its members.").reads(Reads::FirstForEach),
+    pure("ARRAY_CONTAINS_ALL", 2, None, array::contains::all, "Whether an array has all of the values.").reads(Reads::FirstForEach),
+    pure("ARRAY_CONTAINS_ANY", 2, None, array::contains::any, "Whether an array has any of the values.").reads(Reads::FirstForEach),
+    pure("ARRAY_LENGTH", 1, Some(1), array::elements::length, "The number of elements of an array.").reads(Reads::Types),
     pure("ARRAY_MAX", 1, Some(1), array::array_max::call, "The largest element of an array."),
     pure("ARRAY_MEDIAN", 1, Some(1), array::array_median::call, "The median of the numbers in an array."),
     pure("ARRAY_MIN", 1, Some(1), array::array_min::call, "The smallest element of an array."),
-    pure("ARRAY_SLICE", 2, Some(3), array::array_slice::call, "A part of an array; a negative start counts from the end."),
+    pure("ARRAY_SLICE", 2, Some(3), array::elements::slice, "A part of an array; a negative start counts from the end."),
     pure("ARRAY_SUM", 1, Some(1), array::array_sum::call, "The sum of the numbers in an array."),
     pure("ASIN", 1, Some(1), math::asin::call, "The angle whose sine is the number, in radians."),
     pure("ATAN", 1, Some(1), math::atan::call, "The angle whose tangent is the number, in radians."),
     pure("ATN2", 2, Some(2), math::atn2::call, "The angle of the tangent of y and x, in radians."),
     pure("CEILING", 1, Some(1), math::ceiling::call, "The smallest whole number not below the number."),
-    pure("CHOOSE", 2, None, array::choose::call, "The argument at a place, counted from 1 after the first."),
-    pure("CONCAT", 2, None, string::concat::call, "One string after the other."),
-    pure("CONTAINS", 2, Some(3), string::contains::call, "Whether a string contains another; the third argument ignores case."),
-    pure("ContainsAllCi", 2, None, string::contains_all_ci::call, "Whether a string contains all of the others, whatever their case.").reads(Reads::FirstForEach),
-    pure("ContainsAllCs", 2, None, string::contains_all_cs::call, "Whether a string contains all of the others.").reads(Reads::FirstForEach),
-    pure("ContainsAnyCi", 2, None, string::contains_any_ci::call, "Whether a string contains any of the others, whatever their case.").reads(Reads::FirstForEach),
-    pure("ContainsAnyCs", 2, None, string::contains_any_cs::call, "Whether a string contains any of the others.").reads(Reads::FirstForEach),
+    pure("CHOOSE", 2, None, array::elements::choose, "The argument at a place, counted from 1 after the first."),
+    pure("CONCAT", 2, None, string::build::concat, "One string after the other."),
+    pure("CONTAINS", 2, Some(3), string::search::contains, "Whether a string contains another; the third argument ignores case."),
+    pure("ContainsAllCi", 2, None, string::search::contains_all_ci, "Whether a string contains all of the others, whatever their case.").reads(Reads::FirstForEach),
+    pure("ContainsAllCs", 2, None, string::search::contains_all_cs, "Whether a string contains all of the others.").reads(Reads::FirstForEach),
+    pure("ContainsAnyCi", 2, None, string::search::contains_any_ci, "Whether a string contains any of the others, whatever their case.").reads(Reads::FirstForEach),
+    pure("ContainsAnyCs", 2, None, string::search::contains_any_cs, "Whether a string contains any of the others.").reads(Reads::FirstForEach),
     pure("COS", 1, Some(1), math::cos::call, "The cosine of an angle in radians."),
     pure("COT", 1, Some(1), math::cot::call, "The cotangent of an angle in radians."),
     pure("DateTimeAdd", 3, Some(3), datetime::date_time_add::call, "A time with some parts added."),
@@ -277,22 +325,23 @@ static FUNCTIONS: [Function; 140] = [
     pure("DAY", 1, Some(1), datetime::day::call, "The day of a time."),
     pure("DEGREES", 1, Some(1), math::degrees::call, "An angle in degrees, from radians."),
     pure("DocumentId", 1, Some(1), item::document_id::call, "The number of an item within its container.").reads(Reads::Types),
-    pure("ENDSWITH", 2, Some(3), string::ends_with::call, "Whether a string ends with another; the third argument ignores case."),
+    pure("ENDSWITH", 2, Some(3), string::search::ends_with, "Whether a string ends with another; the third argument ignores case."),
     pure("EXP", 1, Some(1), math::exp::call, "The exponential of a number."),
     pure("FLOOR", 1, Some(1), math::floor::call, "The largest whole number not above the number."),
     pure("FullTextContains", 2, Some(2), fulltext::full_text_contains::call, "Whether a text contains a word or phrase.").reads(Reads::FirstForEach),
     pure("FullTextContainsAll", 2, None, fulltext::full_text_contains_all::call, "Whether a text contains all of the words or phrases.").reads(Reads::FirstForEach),
     pure("FullTextContainsAny", 2, None, fulltext::full_text_contains_any::call, "Whether a text contains any of the words or phrases.").reads(Reads::FirstForEach),
     rank_only("FullTextScore", 2, None, fulltext::full_text_score::call, "The relevance of a text to words; only in ORDER BY RANK."),
+    pure("GenerateEmbeddings", 1, Some(1), item::generate_embeddings::call, "The vector of a text; there is no model for it here.").checked(item::generate_embeddings::check),
     with_context("GetCurrentDateTime", 0, Some(0), datetime::get_current_date_time::call, "The time of the query as text."),
     with_context("GetCurrentDateTimeStatic", 0, Some(0), datetime::get_current_date_time_static::call, "The time of the query as text."),
     with_context("GetCurrentTicks", 0, Some(0), datetime::get_current_ticks::call, "The time of the query in units of 100 ns since 1970."),
     with_context("GetCurrentTicksStatic", 0, Some(0), datetime::get_current_ticks_static::call, "The time of the query in units of 100 ns since 1970."),
     with_context("GetCurrentTimestamp", 0, Some(0), datetime::get_current_timestamp::call, "The time of the query in milliseconds since 1970."),
     with_context("GetCurrentTimestampStatic", 0, Some(0), datetime::get_current_timestamp_static::call, "The time of the query in milliseconds since 1970."),
-    pure("HASH", 1, None, item::hash::call, "A number that is the same for equal values."),
+    pure("HASH", 1, Some(3), item::hash::call, "A number that is the same for equal values, up to a modulo, from a seed.").checked(item::hash::check),
     pure("IIF", 3, Some(3), conditional::iif::call, "The second argument if the first is true, else the third."),
-    pure("INDEX_OF", 2, Some(3), string::index_of::call, "Where a string first occurs in another, or -1."),
+    pure("INDEX_OF", 2, Some(3), string::search::index_of, "Where a string first occurs in another, or -1."),
     pure("IntAdd", 2, Some(2), integer::int_add::call, "The sum of two 64-bit integers."),
     pure("IntBitAnd", 2, Some(2), integer::int_bit_and::call, "The bits set in both of two 64-bit integers."),
     pure("IntBitLeftShift", 2, Some(2), integer::int_bit_left_shift::call, "A 64-bit integer with its bits moved left."),
@@ -317,66 +366,68 @@ static FUNCTIONS: [Function; 140] = [
     pure("IS_STRING", 1, Some(1), types::is_string::call, "Whether the value is a string.").reads(Reads::Types),
     with_context("LAPSEDB_EXPIRES_AT", 1, Some(1), item::lapsedb_expires_at::call, "The second from which an item is gone; null if it stays. Ours alone.").reads(Reads::Types),
     with_context("LAPSEDB_SECONDS_LEFT", 1, Some(1), item::lapsedb_seconds_left::call, "How many seconds an item has to live; null if it stays. Ours alone.").reads(Reads::Types),
-    pure("LastIndexOf", 2, Some(3), string::last_index_of::call, "Where a string last occurs in another, or -1."),
-    pure("LastSubstringAfter", 2, Some(2), string::last_substring_after::call, "What follows the last occurrence of another string."),
-    pure("LastSubstringBefore", 2, Some(2), string::last_substring_before::call, "What precedes the last occurrence of another string."),
-    pure("LEFT", 2, Some(2), string::left::call, "The first characters of a string."),
-    pure("LENGTH", 1, Some(1), string::length::call, "The number of characters of a string, in UTF-16 code units."),
+    pure("LastIndexOf", 2, Some(3), string::search::last_index_of, "Where a string last occurs in another, or -1."),
+    pure("LastSubstringAfter", 2, Some(2), string::parts::after_last, "What follows the last occurrence of another string."),
+    pure("LastSubstringBefore", 2, Some(2), string::parts::before_last, "What precedes the last occurrence of another string."),
+    pure("LEFT", 2, Some(2), string::parts::left, "The first characters of a string."),
+    pure("LENGTH", 1, Some(1), string::parts::length, "The number of characters of a string, in UTF-16 code units."),
     pure("LOG", 1, Some(2), math::log::call, "The natural logarithm of a number, or that to a base."),
     pure("LOG10", 1, Some(1), math::log10::call, "The logarithm of a number to base 10."),
-    pure("LOWER", 1, Some(1), string::lower::call, "A string in lower case."),
-    pure("LTRIM", 1, Some(2), string::ltrim::call, "A string without blanks, or the given characters, at its start."),
+    pure("LOWER", 1, Some(1), string::case::lower, "A string in lower case."),
+    pure("LTRIM", 1, Some(2), string::trim::left, "A string without blanks, or the given characters, at its start."),
     pure("MONTH", 1, Some(1), datetime::month::call, "The month of a time."),
     with_context("Now", 0, Some(0), datetime::now::call, "The time of the query as text."),
     pure("NumberBin", 1, Some(2), math::number_bin::call, "A number rounded down to a multiple of the bin size."),
-    with_cache("ObjectToArray", 1, Some(3), array::object_to_array::call, "The members of an object as an array of name and value."),
+    with_cache("ObjectToArray", 1, Some(3), array::elements::of_object, "The members of an object as an array of name and value."),
     pure("PI", 0, Some(0), math::pi::call, "The number pi."),
     pure("POWER", 2, Some(2), math::power::call, "A number raised to a power."),
     pure("RADIANS", 1, Some(1), math::radians::call, "An angle in radians, from degrees."),
     with_context("RAND", 0, Some(0), math::rand::call, "A random number from 0 up to, not including, 1."),
-    with_cache("RegexExtract", 2, Some(3), string::regex_extract::call, "The first part of a string that matches a regular expression."),
-    with_cache("RegexExtractAll", 2, Some(3), string::regex_extract_all::call, "All parts of a string that match a regular expression."),
-    with_cache("REGEXMATCH", 2, Some(3), string::regex_match::call, "Whether a string matches a regular expression; the third argument are flags of imsx."),
-    pure("REPLACE", 3, Some(3), string::replace::call, "A string with every occurrence of another replaced by a third."),
-    pure("REPLICATE", 2, Some(2), string::replicate::call, "A string repeated."),
-    pure("REVERSE", 1, Some(1), string::reverse::call, "A string backwards."),
-    pure("RIGHT", 2, Some(2), string::right::call, "The last characters of a string."),
+    with_cache("RegexExtract", 2, Some(4), string::regex::extract, "The first part of a string that matches a regular expression, or a group of it; the third argument are flags of imsx."),
+    with_cache("RegexExtractAll", 2, Some(4), string::regex::extract_all, "All parts of a string that match a regular expression, or a group of each."),
+    with_cache("REGEXMATCH", 2, Some(3), string::regex::is_match, "Whether a string matches a regular expression; the third argument are flags of imsx."),
+    with_cache("RegexReplace", 3, Some(4), string::regex::replace, "A string with the first part that matches a regular expression replaced; $1 is its first group."),
+    with_cache("RegexReplaceAll", 3, Some(4), string::regex::replace_all, "A string with all parts that match a regular expression replaced."),
+    pure("REPLACE", 3, Some(3), string::build::replace, "A string with every occurrence of another replaced by a third."),
+    pure("REPLICATE", 2, Some(2), string::build::replicate, "A string repeated."),
+    pure("REVERSE", 1, Some(1), string::build::reverse, "A string backwards."),
+    pure("RIGHT", 2, Some(2), string::parts::right, "The last characters of a string."),
     pure("ROUND", 1, Some(2), math::round::call, "A number rounded to a whole one, or to some digits, half away from zero."),
     rank_only("RRF", 2, None, fulltext::rrf::call, "Ranks fused by their reciprocals; only in ORDER BY RANK."),
-    pure("RTRIM", 1, Some(2), string::rtrim::call, "A string without blanks, or the given characters, at its end."),
-    pure("SetDifference", 2, Some(2), array::set_difference::call, "The distinct elements of the first array that the second lacks."),
-    pure("SetEqual", 2, Some(2), array::set_equal::call, "Whether two arrays have the same distinct elements."),
-    pure("SetIntersect", 2, Some(2), array::set_intersect::call, "The distinct elements that two arrays share."),
-    pure("SetUnion", 2, Some(2), array::set_union::call, "The distinct elements of two arrays."),
+    pure("RTRIM", 1, Some(2), string::trim::right, "A string without blanks, or the given characters, at its end."),
+    pure("SetDifference", 2, Some(2), array::sets::difference, "The distinct elements of the first array that the second lacks."),
+    pure("SetEqual", 2, Some(2), array::sets::equal, "Whether two arrays have the same distinct elements."),
+    pure("SetIntersect", 2, Some(2), array::sets::intersect, "The distinct elements that two arrays share."),
+    pure("SetUnion", 2, Some(2), array::sets::union, "The distinct elements of two arrays."),
     pure("SIGN", 1, Some(1), math::sign::call, "-1, 0 or 1, as the number is negative, zero or positive."),
     pure("SIN", 1, Some(1), math::sin::call, "The sine of an angle in radians."),
     pure("SQRT", 1, Some(1), math::sqrt::call, "The square root of a number."),
     pure("SQUARE", 1, Some(1), math::square::call, "The square of a number."),
-    pure("STARTSWITH", 2, Some(3), string::starts_with::call, "Whether a string starts with another; the third argument ignores case."),
-    pure("STRINGEQUALS", 2, Some(3), string::string_equals::call, "Whether two strings are equal; the third argument ignores case."),
-    pure("StringJoin", 2, Some(2), string::string_join::call, "The strings of an array with another between them."),
-    with_cache("StringSplit", 2, Some(2), string::string_split::call, "The parts of a string between occurrences of another."),
-    pure("StringToArray", 1, Some(1), string::string_to_array::call, "The array that a string says in JSON."),
-    pure("StringToBoolean", 1, Some(1), string::string_to_boolean::call, "The boolean that a string says in JSON."),
-    pure("StringToNull", 1, Some(1), string::string_to_null::call, "Null, if a string says it in JSON."),
+    pure("STARTSWITH", 2, Some(3), string::search::starts_with, "Whether a string starts with another; the third argument ignores case."),
+    pure("STRINGEQUALS", 2, Some(3), string::search::equals, "Whether two strings are equal; the third argument ignores case."),
+    pure("StringJoin", 2, Some(2), string::build::join, "The strings of an array with another between them."),
+    with_cache("StringSplit", 2, Some(2), string::build::split, "The parts of a string between occurrences of another."),
+    pure("StringToArray", 1, Some(1), string::parse::array, "The array that a string says in JSON."),
+    pure("StringToBoolean", 1, Some(1), string::parse::boolean, "The boolean that a string says in JSON."),
+    pure("StringToNull", 1, Some(1), string::parse::null, "Null, if a string says it in JSON."),
     pure("StringToNumber", 1, Some(1), string::string_to_number::call, "The number that a string says in JSON."),
-    pure("StringToObject", 1, Some(1), string::string_to_object::call, "The object that a string says in JSON."),
+    pure("StringToObject", 1, Some(1), string::parse::object, "The object that a string says in JSON."),
     pure("ST_AREA", 1, Some(1), spatial::st_area::call, "The area of a geometry in square metres."),
     pure("ST_DISTANCE", 2, Some(2), spatial::st_distance::call, "The distance of two geometries in metres.").reads(Reads::FirstForEach),
     pure("ST_INTERSECTS", 2, Some(2), spatial::st_intersects::call, "Whether two geometries share a point.").reads(Reads::FirstForEach),
     pure("ST_ISVALID", 1, Some(1), spatial::st_isvalid::call, "Whether a value is a valid GeoJSON geometry."),
     pure("ST_ISVALIDDETAILED", 1, Some(1), spatial::st_isvaliddetailed::call, "Whether a value is a valid GeoJSON geometry, and why not."),
     pure("ST_WITHIN", 2, Some(2), spatial::st_within::call, "Whether the first geometry lies within the second.").reads(Reads::FirstForEach),
-    pure("SUBSTRING", 3, Some(3), string::substring::call, "A part of a string: start, counted from 0, and length."),
-    pure("SubstringAfter", 2, Some(2), string::substring_after::call, "What follows the first occurrence of another string."),
-    pure("SubstringBefore", 2, Some(2), string::substring_before::call, "What precedes the first occurrence of another string."),
+    pure("SUBSTRING", 3, Some(3), string::parts::substring, "A part of a string: start, counted from 0, and length."),
+    pure("SubstringAfter", 2, Some(2), string::parts::after, "What follows the first occurrence of another string."),
+    pure("SubstringBefore", 2, Some(2), string::parts::before, "What precedes the first occurrence of another string."),
     pure("TAN", 1, Some(1), math::tan::call, "The tangent of an angle in radians."),
     pure("TicksToDateTime", 1, Some(1), datetime::ticks_to_date_time::call, "The time so many units of 100 ns after 1970."),
     pure("TimestampToDateTime", 1, Some(1), datetime::timestamp_to_date_time::call, "The time so many milliseconds after 1970."),
     pure("ToString", 1, Some(1), string::to_string::call, "A value as text; strings stay as they are."),
-    pure("TRIM", 1, Some(2), string::trim::call, "A string without blanks, or the given characters, at both ends."),
+    pure("TRIM", 1, Some(2), string::trim::both, "A string without blanks, or the given characters, at both ends."),
     pure("TRUNC", 1, Some(1), math::trunc::call, "A number without its fraction."),
-    pure("UPPER", 1, Some(1), string::upper::call, "A string in upper case."),
+    pure("UPPER", 1, Some(1), string::case::upper, "A string in upper case."),
     pure("VectorDistance", 2, Some(4), vector::vector_distance::call, "The similarity or distance of two vectors."),
     pure("YEAR", 1, Some(1), datetime::year::call, "The year of a time."),
 ];
