@@ -76,7 +76,7 @@ const SERVICE: [(&str, &[&str]); 12] = [
             "RRF",
         ],
     ),
-    ("Items", &["DocumentId", "HASH"]),
+    ("Items", &["DocumentId", "GenerateEmbeddings", "HASH"]),
     (
         "Integers",
         &[
@@ -155,6 +155,8 @@ const SERVICE: [(&str, &[&str]); 12] = [
             "RegexExtract",
             "RegexExtractAll",
             "RegexMatch",
+            "RegexReplace",
+            "RegexReplaceAll",
             "REPLACE",
             "REPLICATE",
             "REVERSE",
