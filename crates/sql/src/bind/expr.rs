@@ -124,8 +124,8 @@ impl<'p> Binder<'p> {
     fn name(&self, name: &Str, span: Span) -> Result<ExprKind, SqlError> {
         match self.find(name) {
             Some(slot) => Ok(ExprKind::Slot(slot)),
-            // Numbers that are not finite are no values: they are as good as absent.
-            None if name == "NaN" || name == "Infinity" => Ok(ExprKind::Constant(Value::Undefined)),
+            None if name == "NaN" => Ok(ExprKind::Constant(Value::Double(f64::NAN))),
+            None if name == "Infinity" => Ok(ExprKind::Constant(Value::Double(f64::INFINITY))),
             None => Err(SqlError::unresolved(name, span)),
         }
     }

@@ -5,7 +5,7 @@ use lapsedb_value::{Str, Value};
 use crate::error::SqlError;
 use crate::lexer::Token;
 
-/// The value of a number token.
+/// The value of a number token. What is not written as a whole number of 64 bits is a double, also without a fraction.
 pub(super) fn number(token: Token<'_>) -> Result<Value, SqlError> {
     let (whole, double): (Option<i64>, Option<f64>) = match token.text.get(..2) {
         Some("0x" | "0X") => hexadecimal(token.text),
@@ -13,7 +13,7 @@ pub(super) fn number(token: Token<'_>) -> Result<Value, SqlError> {
     };
     match (whole, double) {
         (Some(whole), _) => Ok(Value::from(whole)),
-        (None, Some(double)) if double.is_finite() => Ok(Value::number(double)),
+        (None, Some(double)) if double.is_finite() => Ok(Value::Double(double)),
         (None, _) => Err(SqlError::number_literal(token.span)),
     }
 }
