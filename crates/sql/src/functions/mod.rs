@@ -14,7 +14,7 @@ mod integer;
 mod item;
 mod logic;
 mod math;
-mod number_text;
+pub(crate) mod number_text;
 mod rid;
 mod sets;
 mod spatial;
