@@ -109,7 +109,7 @@ def test_answers_of_the_service(server, container, query, used, composites):
     "where, composites",
     [
         ("c.a = 1 AND c.b > 2 AND c.d < 3", [["/a ASC", "/b ASC"], ["/a ASC", "/d ASC"]]),
-        ("c.b BETWEEN 1 AND 2 AND 3 = c.a AND c.d.e = 4", [["/a ASC", "/d/e ASC", "/b ASC"]]),
+        ("(c.b BETWEEN 1 AND 2) AND 3 = c.a AND c.d.e = 4", [["/a ASC", "/d/e ASC", "/b ASC"]]),
         ("c.a = 1 AND (c.b > 2 AND c.b < 9)", [["/a ASC", "/b ASC"]]),
         ("c.a = 1 AND c.a > 0", []),
         ("c.a = 1 OR c.b > 2", []),

@@ -82,6 +82,8 @@ errors! {
     star_of_several() => "SC2042", "'SELECT *' is only valid with a single input set.";
     /// A wrong number of arguments.
     arguments(name: &str, wanted: &str) => "SC2050", "The {name} function requires {wanted} argument(s).";
+    /// A modulo of a hash that is not said in the text.
+    hash_modulo() => "SC2051", "The modulo value for the 'Hash' function must be a non-zero integer literal.";
     /// A time span that is none.
     invalid_timespan() => "SC2053", "The timespan argument provided to the DateTime function is invalid.";
     /// `TOP` of something else than a number of rows.
@@ -130,6 +132,8 @@ errors! {
     vector_multiplier(name: &str, value: &str) => "SC2213", "The '{name}' value {value} specified in the VectorDistance function is outside the supported range. The value must be between 1 and 100.";
     /// A search for vectors that a filter comes before in another way than it can.
     vector_filter_priority() => "SC2215", "The 'filterPriority' value specified in the VectorDistance function must be a value between 0 and 1.";
+    /// A text for a model that is not said in the text of the query.
+    embeddings_literal() => "SC2216", "The 'GenerateEmbeddings' function requires a single string literal argument.";
     /// A rank of distinct rows.
     rank_with_distinct() => "SC2220", "The DISTINCT keyword is not allowed with the ORDER BY RANK clause.";
     /// A rank by something else.

@@ -6,6 +6,7 @@
 mod executions_stream_and_resume;
 mod limits_hold;
 mod nothing_panics;
+mod numbers_need_not_be_finite;
 mod partition_keys_are_inferred;
 mod queries_stay_within_their_budget;
 mod regular_expressions_search_texts_of_any_length;
