@@ -29,6 +29,7 @@ mod params;
 mod parser;
 mod partition;
 pub mod plan;
+mod print;
 mod schema;
 mod sequence;
 mod span;

@@ -3,10 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod corpus;
+mod corpus_agrees;
 mod executions_stream_and_resume;
 mod limits_hold;
 mod nothing_panics;
 mod partition_keys_are_inferred;
+mod precedence_is_the_engines;
+mod printed_queries_read_the_same;
 mod queries_stay_within_their_budget;
 mod regular_expressions_search_texts_of_any_length;
 mod spec;
