@@ -234,7 +234,7 @@ impl From<lapsedb_sql::SqlError> for Error {
         if error.code == lapsedb_sql::error::STOPPED {
             return Error::new(Kind::Unavailable, error.message);
         }
-        if error.code == lapsedb_sql::error::ORDER_OVER_JOIN {
+        if error.code.is_empty() {
             return Error::bad_request(error.message);
         }
         Error::new(

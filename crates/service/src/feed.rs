@@ -56,24 +56,33 @@ impl Query {
     /// The query with its names resolved and its parameters in place.
     ///
     /// # Errors
-    /// When the text is wrong.
+    /// When the text is wrong, or the query is planned only.
     pub(crate) fn bind(&self) -> Result<Bound> {
-        Ok(lapsedb_sql::bind(
-            &lapsedb_sql::parse(&self.text)?,
-            &self.params,
-        )?)
+        let bound = lapsedb_sql::bind(&lapsedb_sql::parse(&self.text)?, &self.params)?;
+        bound.check_runs()?;
+        Ok(bound)
+    }
+
+    /// Refuses a query that has no plan. Plans say nothing of collections, so the text alone decides.
+    ///
+    /// # Errors
+    /// When the text is wrong, or the query cannot be planned.
+    pub(crate) fn check_plan(&self) -> Result<()> {
+        let bound = lapsedb_sql::bind(&lapsedb_sql::parse(&self.text)?, &self.params)?;
+        Ok(bound.check_plan()?)
     }
 
     /// The same over a collection's items, whose definition may say what names and vectors mean; and what of the text decides
     /// the order of the rows.
     ///
     /// # Errors
-    /// When the text is wrong.
+    /// When the text is wrong, or the query is planned only.
     pub(crate) fn bind_for(&self, collection: &Collection) -> Result<(Bound, Vec<u16>)> {
         let mut schema = Schema::new(computed::of(&collection.document));
         search::add_embeddings(&collection.document, &mut schema);
         let parsed = lapsedb_sql::parse(&self.text)?;
         let bound = lapsedb_sql::bind_with(&parsed, &self.params, &schema)?;
+        bound.check_runs()?;
         Ok((bound, parsed.sequence(&self.text)))
     }
 
@@ -96,7 +105,7 @@ impl Query {
                     let name = name.ok_or_else(|| {
                         Error::bad_request("Every parameter of a query must have a name.")
                     })?;
-                    params.set(name, parameter.get("value").clone());
+                    params.add(name, parameter.get("value").clone())?;
                 }
             }
             _ => {

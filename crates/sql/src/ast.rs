@@ -23,13 +23,15 @@ pub struct Query {
     /// The condition of `WHERE`.
     pub filter: Option<Expr>,
     /// The expressions of `GROUP BY`.
-    pub group_by: Vec<Expr>,
+    pub group_by: GroupBy,
     /// The order of the rows.
     pub order_by: OrderBy,
     /// `OFFSET n LIMIT m`.
     pub window: Option<Window>,
     /// The whole query.
     pub span: Span,
+    /// The text that spans are of. Kept by the outermost query, for messages.
+    pub(crate) text: Str,
     /// How deep its expressions nest; kept by the parser.
     pub(crate) height: u16,
 }
@@ -39,8 +41,10 @@ pub struct Query {
 pub struct Select {
     /// Whether equal rows come once.
     pub distinct: bool,
+    /// From the beginning of the query to `DISTINCT`, `TOP n` and what is selected.
+    pub span: Span,
     /// `TOP n`.
-    pub top: Option<Count>,
+    pub top: Option<Top>,
     /// What each row yields.
     pub list: SelectList,
 }
@@ -65,11 +69,29 @@ pub struct SelectItem {
     pub alias: Option<Name>,
 }
 
+/// `TOP n`
+#[derive(Clone, Debug)]
+pub struct Top {
+    /// Rows that may come.
+    pub count: Count,
+    /// Where the clause stands.
+    pub span: Span,
+}
+
+/// `GROUP BY a, b`
+#[derive(Clone, Debug)]
+pub struct GroupBy {
+    /// What rows are grouped by; nothing without the clause.
+    pub keys: Vec<Expr>,
+    /// Where the clause stands.
+    pub span: Span,
+}
+
 /// A number of rows.
 #[derive(Clone, Debug)]
 pub enum Count {
     /// Said in the text.
-    Literal(f64, Span),
+    Literal(Value, Span),
     /// Said by a parameter.
     Parameter(Name),
 }
@@ -107,6 +129,8 @@ pub enum Collection {
         root: Name,
         /// The way from there.
         steps: Vec<Step>,
+        /// Where they stand.
+        span: Span,
     },
     /// `(SELECT …)`
     Query(Box<Query>),
@@ -126,10 +150,21 @@ pub enum Step {
 pub enum OrderBy {
     /// As they come.
     None,
-    /// By values.
-    Items(Vec<OrderItem>),
+    /// By values; and where the clause stands.
+    Items(Vec<OrderItem>, Span),
     /// `ORDER BY RANK f(…)`: by relevance.
-    Rank(Expr, Span),
+    Rank(RankBy),
+}
+
+/// `ORDER BY RANK f(…)`
+#[derive(Clone, Debug)]
+pub struct RankBy {
+    /// The call of a function.
+    pub call: Expr,
+    /// Whether `ASC` or `DESC` is said, which is refused.
+    pub sorted: bool,
+    /// Where the clause stands.
+    pub span: Span,
 }
 
 /// One value to order by.
@@ -139,6 +174,8 @@ pub struct OrderItem {
     pub expr: Expr,
     /// `ASC` is false and `DESC` is true, if either is said.
     pub descending: Option<bool>,
+    /// The value with `ASC` or `DESC`.
+    pub span: Span,
 }
 
 /// An expression and where it stands.
@@ -173,6 +210,8 @@ pub enum ExprKind {
     Unary(UnaryOp, Box<Expr>),
     /// `a + b`
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `a + b - c`: operators that bind alike, from left to right. There are two at least; so long sums are no deep trees.
+    Chain(Box<Expr>, Vec<(BinaryOp, Expr)>),
     /// `a AND b AND c`
     And(Vec<Expr>),
     /// `a OR b OR c`
@@ -207,8 +246,8 @@ pub enum ExprKind {
         value: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// The character that takes `%`, `_` and `[` their meaning.
-        escape: Option<char>,
+        /// The character that takes `%`, `_` and `[` their meaning; one, if the query is valid.
+        escape: Option<Name>,
         /// `NOT LIKE`
         negated: bool,
     },
@@ -223,6 +262,8 @@ pub enum ExprKind {
     },
     /// `(SELECT …)`, `EXISTS(SELECT …)` and their kin
     Subquery(SubqueryKind, Box<Query>),
+    /// `(LET a = b IN c)`
+    Let(Name, Box<Expr>, Box<Expr>),
 }
 
 /// What becomes of the rows of a subquery.
@@ -236,8 +277,6 @@ pub enum SubqueryKind {
     Array,
     /// Whether no row is false.
     All,
-    /// Whether some row is true.
-    Any,
     /// The first row.
     First,
     /// The last row.
@@ -308,8 +347,12 @@ impl ExprKind {
             ExprKind::Literal(_) | ExprKind::Parameter(_) | ExprKind::Name(_) => 0,
             ExprKind::Member(base, _) => base.height,
             ExprKind::Unary(_, operand) => operand.height,
-            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Coalesce(a, b) => {
-                a.height.max(b.height)
+            ExprKind::Index(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Coalesce(a, b)
+            | ExprKind::Let(_, a, b) => a.height.max(b.height),
+            ExprKind::Chain(first, rest) => {
+                most(rest.iter().map(|(_, operand)| operand)).max(first.height)
             }
             ExprKind::Conditional(a, b, c) => a.height.max(b.height).max(c.height),
             ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => most(items),

@@ -5,6 +5,7 @@ use lapsedb_value::path::Path;
 
 use crate::ast::Query;
 use crate::bind::{self, Origins};
+use crate::composition;
 use crate::error::SqlError;
 use crate::exec;
 use crate::filter_paths::{Comparison, comparisons_in, paths_in, searched_by};
@@ -14,12 +15,17 @@ use crate::plan::{
     AggregateKind, BoundOrder, BoundQuery, Expr, ExprKind, Projection, SourceKind, Step,
 };
 use crate::schema::{self, Schema};
+use crate::stack;
 
 /// A query whose names are resolved and whose parameters are known.
 #[derive(Clone, Debug)]
 pub struct Bound {
     query: BoundQuery,
     origins: Origins,
+    not_run: Option<SqlError>,
+    composes_aggregates: bool,
+    /// How deep its expressions nest.
+    pub(crate) height: u16,
 }
 
 /// Resolves names, checks functions and counts, and puts the parameters in.
@@ -29,14 +35,41 @@ pub fn bind(query: &Query, params: &Params) -> Result<Bound, SqlError> {
 
 /// The same for a container of which something is known.
 pub fn bind_with(query: &Query, params: &Params, schema: &Schema) -> Result<Bound, SqlError> {
-    let (query, origins) = bind::bind_query(query, params, schema)?;
-    Ok(Bound { query, origins })
+    let resolved = bind::bind_query(query, params, schema)?;
+    Ok(Bound {
+        query: resolved.query,
+        origins: resolved.origins,
+        not_run: resolved.not_run,
+        composes_aggregates: composition::of_aggregates(query),
+        height: query.height,
+    })
 }
 
 impl Bound {
     /// The query itself.
     pub fn query(&self) -> &BoundQuery {
         &self.query
+    }
+
+    /// Refuses what the service plans and does not run.
+    ///
+    /// # Errors
+    /// For calls of user-defined functions, of which there are none, and an order by what a `JOIN` or a subquery makes.
+    pub fn check_runs(&self) -> Result<(), SqlError> {
+        self.not_run.clone().map_or(Ok(()), Err)
+    }
+
+    /// Refuses what the service does not plan, and runs all the same: a client that asks for a plan merges the rows of several
+    /// ranges, and cannot compute anything of aggregates afterwards. The texts that plans contain are of this form.
+    ///
+    /// # Errors
+    /// For expressions over aggregates.
+    pub fn check_plan(&self) -> Result<(), SqlError> {
+        if self.composes_aggregates {
+            Err(SqlError::composition())
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether the rows of a document are known as soon as it is pushed: nothing is aggregated,
@@ -143,7 +176,7 @@ impl Bound {
     /// that searches and whose result is the row.
     pub fn filter_paths(&self) -> Vec<Vec<Step>> {
         match &self.query.filter {
-            Some(filter) => paths_in(filter, &self.origins),
+            Some(filter) => stack::for_height(self.height, || paths_in(filter, &self.origins)),
             None => searched_by(&self.query.projection, &self.origins),
         }
     }
@@ -151,7 +184,9 @@ impl Bound {
     /// The paths that every row must have certain values at, and which kind of values.
     pub fn comparisons(&self) -> Vec<(Vec<Step>, Comparison)> {
         match &self.query.filter {
-            Some(filter) => comparisons_in(filter, &self.origins),
+            Some(filter) => {
+                stack::for_height(self.height, || comparisons_in(filter, &self.origins))
+            }
             None => Vec::new(),
         }
     }
@@ -167,7 +202,9 @@ impl Bound {
     /// the key, outermost first.
     pub fn partition_filter(&self, paths: &[Path]) -> PartitionFilter {
         match (&self.query.filter, self.query.reads_container()) {
-            (Some(filter), true) => partition::infer(filter, paths, &self.origins),
+            (Some(filter), true) => stack::for_height(self.height, || {
+                partition::infer(filter, paths, &self.origins)
+            }),
             _ => PartitionFilter::Everything,
         }
     }

@@ -65,7 +65,7 @@ impl Computed {
 /// The alias and the expression of a definition.
 fn form(query: &Query) -> Result<(Str, Expr), SqlError> {
     let plain = query.filter.is_none()
-        && query.group_by.is_empty()
+        && query.group_by.keys.is_empty()
         && matches!(query.order_by, OrderBy::None)
         && query.window.is_none()
         && query.select.top.is_none()
@@ -73,7 +73,7 @@ fn form(query: &Query) -> Result<(Str, Expr), SqlError> {
     match (&query.select.list, query.from.as_slice()) {
         (SelectList::Value(expr), [source]) if plain && !source.iterates => {
             match &source.collection {
-                Collection::Path { root, steps } if steps.is_empty() => {
+                Collection::Path { root, steps, .. } if steps.is_empty() => {
                     if query.height > HEIGHT_MAX {
                         return Err(SqlError::too_complex(
                             "the expression of a computed property nests too deep",

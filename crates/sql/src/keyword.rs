@@ -1,16 +1,21 @@
-//! The reserved words.
+//! The words that cannot be names.
 
 macro_rules! keywords {
-    ($($name:ident = $text:literal),+ $(,)?) => {
-        /// A reserved word; upper and lower case are the same.
+    (any case: $($name:ident = $text:literal),+ $(,)?; as written: $($exact:ident = $exact_text:literal),+ $(,)?) => {
+        /// A reserved word.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Keyword {
-            $(#[doc = concat!("`", $text, "`")] $name,)+
+            $(#[doc = concat!("`", $text, "`, in any case")] $name,)+
+            $(#[doc = concat!("`", $exact_text, "`, in this case alone")] $exact,)+
         }
 
         impl Keyword {
             /// The keyword that a word is, if it is one.
             pub fn from_word(word: &str) -> Option<Keyword> {
+                match word {
+                    $($exact_text => return Some(Keyword::$exact),)+
+                    _ => {}
+                }
                 $(if word.eq_ignore_ascii_case($text) {
                     return Some(Keyword::$name);
                 })+
@@ -20,10 +25,16 @@ macro_rules! keywords {
     };
 }
 
+// Many of them have no meaning yet; they are reserved all the same, as by the service.
 keywords! {
-    And = "AND", Array = "ARRAY", As = "AS", Asc = "ASC", Between = "BETWEEN", By = "BY", Desc = "DESC",
-    Distinct = "DISTINCT", Escape = "ESCAPE", Exists = "EXISTS", False = "FALSE", From = "FROM",
-    Group = "GROUP", In = "IN", Join = "JOIN", Like = "LIKE", Limit = "LIMIT", Not = "NOT", Null = "NULL",
-    Offset = "OFFSET", Or = "OR", Order = "ORDER", Rank = "RANK", Select = "SELECT", Top = "TOP",
-    True = "TRUE", Undefined = "UNDEFINED", Value = "VALUE", Where = "WHERE",
+    any case:
+    And = "AND", Array = "ARRAY", As = "AS", Asc = "ASC", Between = "BETWEEN", By = "BY", Case = "CASE", Cast = "CAST",
+    Convert = "CONVERT", Cross = "CROSS", Desc = "DESC", Distinct = "DISTINCT", Else = "ELSE", End = "END",
+    Escape = "ESCAPE", Exists = "EXISTS", For = "FOR", From = "FROM", Group = "GROUP", Having = "HAVING", In = "IN",
+    Inner = "INNER", Insert = "INSERT", Into = "INTO", Is = "IS", Join = "JOIN", Left = "LEFT", Like = "LIKE",
+    Limit = "LIMIT", Not = "NOT", Offset = "OFFSET", On = "ON", Or = "OR", Order = "ORDER", Outer = "OUTER", Over = "OVER",
+    Right = "RIGHT", Select = "SELECT", Set = "SET", Then = "THEN", Top = "TOP", Update = "UPDATE", Value = "VALUE",
+    When = "WHEN", Where = "WHERE", With = "WITH";
+    as written:
+    False = "false", Infinity = "Infinity", NaN = "NaN", Null = "null", True = "true", Udf = "udf", Undefined = "undefined",
 }

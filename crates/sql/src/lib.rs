@@ -14,6 +14,7 @@ mod access;
 pub mod ast;
 mod bind;
 mod bound;
+mod composition;
 mod computed;
 mod condition;
 mod constant_set;
@@ -33,6 +34,7 @@ mod print;
 mod schema;
 mod sequence;
 mod span;
+mod stack;
 
 pub use access::IndexOf;
 pub use ast::Query;
@@ -61,6 +63,7 @@ pub fn run(
     now_ms: i64,
 ) -> Result<Vec<Value>, SqlError> {
     let bound = bind(&parse(text)?, params)?;
+    bound.check_runs()?;
     let mut executor = Executor::new(&bound, Env::new(now_ms));
     let mut rows = Vec::new();
     if bound.reads_documents() {

@@ -4,14 +4,19 @@
 pub const TEXT_BYTES_MAX: usize = 512 * 1024;
 
 /// Parentheses, literals, calls and subqueries inside one another. The parser recurses this deep.
-pub const NESTING_MAX: usize = 100;
+pub const NESTING_MAX: usize = 1_000;
 
-/// Height of an expression tree, chains such as `a + b + c` included. Binding, evaluating and
-/// dropping a tree recurse this deep.
-pub const HEIGHT_MAX: u16 = 256;
+/// Height of an expression tree: what nests, and steps of a path. Binding, evaluating and dropping a tree recurse this deep.
+pub const HEIGHT_MAX: u16 = 1_000;
 
 /// `JOIN`s in one query, subqueries included.
 pub const JOINS_MAX: usize = 10;
+
+/// `JOIN`s that are looked at before the whole query is known to have too many.
+pub const JOINS_LOOKED_AT_MAX: usize = 100;
+
+/// Calls of user-defined functions in one query.
+pub const USER_FUNCTIONS_MAX: usize = 10;
 
 /// `AND`s in one query.
 pub const ANDS_MAX: usize = 2_000;

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use lapsedb_value::{Str, Value};
 
+use crate::error::SqlError;
+use crate::lexer;
+
 /// The parameters of a query by name; names go with or without their `@`.
 #[derive(Clone, Debug, Default)]
 pub struct Params(HashMap<Str, Value>);
@@ -12,6 +15,20 @@ impl Params {
     /// No parameters.
     pub fn new() -> Params {
         Params::default()
+    }
+
+    /// Adds a parameter as a request names it.
+    ///
+    /// # Errors
+    /// When the name is not `@` and an identifier, or is there already.
+    pub fn add(&mut self, name: &str, value: Value) -> Result<(), SqlError> {
+        if !lexer::is_parameter(name) {
+            return Err(SqlError::parameter_name(name));
+        }
+        match self.0.insert(Str::new(bare(name)), value) {
+            None => Ok(()),
+            Some(_) => Err(SqlError::parameter_twice(name)),
+        }
     }
 
     /// Adds or replaces a parameter.

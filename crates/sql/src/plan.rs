@@ -41,6 +41,8 @@ pub enum ExprKind {
     Unary(UnaryOp, Box<Expr>),
     /// `a + b`
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `a + b - c`, from left to right
+    Chain(Box<Expr>, Vec<(BinaryOp, Expr)>),
     /// `a AND b AND c`
     And(Vec<Expr>),
     /// `a OR b OR c`
@@ -84,8 +86,12 @@ pub enum ExprKind {
     },
     /// `f(a, b)`
     Call(&'static Function, Vec<Expr>),
+    /// `udf.f(a, b)`. There is no engine for scripts, so such a query is planned and never run.
+    UserFunction(Str, Vec<Expr>),
     /// `(SELECT …)` and its kin
     Subquery(SubqueryKind, Box<BoundQuery>),
+    /// `(LET a = b IN c)`
+    Let(Slot, Box<Expr>, Box<Expr>),
 }
 
 /// A query whose names are resolved.

@@ -21,14 +21,14 @@ impl Query {
                 }
             }
         }
-        parts.extend(self.group_by.iter().map(|by: &Expr| ('g', by.span)));
+        parts.extend(self.group_by.keys.iter().map(|by: &Expr| ('g', by.span)));
         match &self.order_by {
             OrderBy::None => {}
-            OrderBy::Items(items) => parts.extend(items.iter().map(|item| {
+            OrderBy::Items(items, _) => parts.extend(items.iter().map(|item| {
                 let falls = item.descending == Some(true);
                 (if falls { '>' } else { '<' }, item.expr.span)
             })),
-            OrderBy::Rank(by, _) => parts.push(('r', by.span)),
+            OrderBy::Rank(by) => parts.push(('r', by.call.span)),
         }
         if parts.is_empty() {
             return Vec::new();

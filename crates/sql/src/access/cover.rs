@@ -81,7 +81,14 @@ impl Reads {
                 value, low, high, ..
             } => self.all([value.as_ref(), low.as_ref(), high.as_ref()]),
             ExprKind::Like { value, pattern, .. } => self.all([value.as_ref(), pattern.as_ref()]),
-            ExprKind::Call(_, arguments) => self.all(arguments),
+            ExprKind::Chain(first, rest) => {
+                self.expr(first)?;
+                self.all(rest.iter().map(|(_, operand)| operand))
+            }
+            ExprKind::Call(_, arguments) | ExprKind::UserFunction(_, arguments) => {
+                self.all(arguments)
+            }
+            ExprKind::Let(_, value, body) => self.all([value.as_ref(), body.as_ref()]),
             ExprKind::Subquery(..) => None,
         }
     }

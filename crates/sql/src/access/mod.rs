@@ -11,6 +11,7 @@ use lapsedb_value::path::{Path, Segment};
 
 use crate::bound::Bound;
 use crate::plan::{BoundQuery, SourceKind, Step};
+use crate::stack;
 use origin::Places;
 
 /// The number of the index that has an entry for every value found at a path, if there is one.
@@ -19,7 +20,7 @@ pub type IndexOf<'a> = &'a (dyn Fn(&Path) -> Option<u64> + Sync);
 impl Bound {
     /// What a document must have, at paths that are indexed, for the query to find rows in it.
     pub fn condition(&self, index_of: IndexOf<'_>) -> Condition {
-        demanded(self.query(), index_of)
+        stack::for_height(self.height, || demanded(self.query(), index_of))
     }
 
     /// The paths the result is sorted by, with whether large values come first; none if it is not sorted by such.
@@ -43,7 +44,7 @@ impl Bound {
 
     /// The paths of all that the query reads of a document; none if it reads more than single paths.
     pub fn paths_read(&self) -> Option<Vec<Path>> {
-        cover::paths(self.query())
+        stack::for_height(self.height, || cover::paths(self.query()))
     }
 }
 

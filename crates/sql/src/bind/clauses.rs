@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use lapsedb_value::{Str, Value};
+use lapsedb_value::Str;
 
-use super::{Binder, rank};
-use crate::ast::{self, Count, ExprKind, OrderBy, Query, SelectList};
+use super::{Binder, group, rank};
+use crate::ast::{self, Count, ExprKind, Name, OrderBy, Query, SelectList};
 use crate::error::SqlError;
 use crate::limits::COUNT_MAX;
-use crate::plan::{BoundOrder, BoundSource, Expr, ExprKind as PlanKind, Projection};
+use crate::plan::{BoundOrder, BoundQuery, BoundSource, Expr, ExprKind as PlanKind, Projection};
 use crate::span::Span;
 
 impl Binder<'_> {
@@ -19,57 +19,93 @@ impl Binder<'_> {
         sources: &[BoundSource],
     ) -> Result<Projection, SqlError> {
         match &query.select.list {
-            SelectList::Star(span) => star(query, sources, *span),
+            SelectList::Star(span) => Ok(Projection::Value(self.star(sources, *span))),
             SelectList::Value(expr) => Ok(Projection::Value(self.expr(expr)?)),
             SelectList::Items(items) => {
-                let mut unnamed = 0;
+                let given: Vec<Option<Name>> = items
+                    .iter()
+                    .map(|item| item.alias.clone().or_else(|| implied_name(&item.expr)))
+                    .collect();
+                let taken: HashSet<Str> = given
+                    .iter()
+                    .flatten()
+                    .map(|name| name.text.clone())
+                    .collect();
+                let mut free = (1..)
+                    .map(|n: u32| Str::from(format!("${n}")))
+                    .filter(|name| !taken.contains(name));
                 let mut members: Vec<(Str, Expr)> = Vec::with_capacity(items.len());
                 let mut names = HashSet::with_capacity(items.len());
-                for item in items {
-                    let name = match (&item.alias, implied_name(&item.expr)) {
-                        (Some(alias), _) => alias.text.clone(),
-                        (None, Some(name)) => name,
-                        (None, None) => {
-                            unnamed += 1;
-                            Str::from(format!("${unnamed}"))
-                        }
-                    };
-                    if !names.insert(name.clone()) {
-                        // The service's code for this text is not known.
-                        let message = format!(
-                            "Cannot define multiple properties with the same name '{name}'."
-                        );
-                        return Err(SqlError::new("SC2014", message, item.expr.span));
+                for (item, name) in items.iter().zip(given) {
+                    let name = name.unwrap_or_else(|| Name {
+                        text: free.next().unwrap_or_default(),
+                        span: item.expr.span,
+                    });
+                    if !names.insert(name.text.clone()) {
+                        return Err(SqlError::property_twice(&name.text, name.span));
                     }
-                    members.push((name, self.expr(&item.expr)?));
+                    members.push((name.text, self.expr(&item.expr)?));
                 }
                 Ok(Projection::Object(members))
             }
         }
     }
 
-    /// What the rows are sorted by.
+    /// `*`: the only source. In a subquery without sources it is the outermost one around it.
+    fn star(&self, sources: &[BoundSource], span: Span) -> Expr {
+        let slot = sources.last().map(|source| source.slot);
+        let slot = slot.or_else(|| self.scope.first().map(|alias| alias.slot));
+        let kind = match slot {
+            Some(slot) => PlanKind::Slot(slot),
+            None => PlanKind::Object(Vec::new()),
+        };
+        Expr::new(kind, span)
+    }
+
+    /// Refuses `*` where there is no single row to show.
+    pub(super) fn check_star(
+        &self,
+        query: &Query,
+        sources: &[BoundSource],
+        aggregates: bool,
+    ) -> Result<(), SqlError> {
+        let SelectList::Star(span) = query.select.list else {
+            return Ok(());
+        };
+        // The elements of a subquery's rows count as a second source.
+        let several = query.from.len() > 1
+            || query
+                .from
+                .iter()
+                .any(|source| source.iterates && source.is_query());
+        if !query.group_by.keys.is_empty() {
+            Err(SqlError::star_with_group_by(span))
+        } else if aggregates {
+            Err(SqlError::star_with_aggregate(span))
+        } else if several && !sources.is_empty() {
+            Err(SqlError::star_of_several(span))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What the rows are sorted by. Whether that is possible is known later, see [`Binder::check_order`].
     pub(super) fn order(&mut self, query: &Query) -> Result<Vec<BoundOrder>, SqlError> {
         let items = match &query.order_by {
-            OrderBy::None | OrderBy::Rank(..) => return Ok(Vec::new()),
-            OrderBy::Items(items) => items,
+            OrderBy::None | OrderBy::Rank(_) => return Ok(Vec::new()),
+            OrderBy::Items(items, _) => items,
         };
         let mut order = Vec::with_capacity(items.len());
         for item in items {
-            let expr = self.expr(&item.expr)?;
+            self.ordering = true;
+            let expr = self.expr(&item.expr);
+            self.ordering = false;
+            let expr = expr?;
             let path = self.path(&expr);
             let nearest = rank::nearest_is_largest(&expr);
             let computed = self.computed_name(&item.expr);
-            if path.is_none() && nearest.is_none() && computed.is_none() {
-                return Err(self.unordered(query, &expr));
-            }
-            if !query.group_by.is_empty() {
-                return Err(ungrouped_order(&item.expr));
-            }
             if nearest.is_some() && item.descending.is_some() {
-                // The service's code for this text is not known.
-                let message = "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported.";
-                return Err(SqlError::new("SC2221", message, item.expr.span));
+                return Err(SqlError::vector_sort_order(item.span));
             }
             // The nearest vectors come first.
             let descending = item.descending.or(nearest).unwrap_or(false);
@@ -83,109 +119,82 @@ impl Binder<'_> {
         Ok(order)
     }
 
+    /// Refuses what rows cannot be sorted by. What the service plans and does not run is noted.
+    pub(super) fn check_order(
+        &mut self,
+        query: &Query,
+        bound: &mut BoundQuery,
+    ) -> Result<(), SqlError> {
+        if query.from.is_empty() {
+            // There is one row.
+            bound.order.clear();
+        }
+        for item in &bound.order {
+            if item.path.is_some() || item.computed.is_some() {
+                continue;
+            }
+            if group::is_path(&item.expr) && !is_aggregate(bound, &item.expr) {
+                if bound.grouping.is_none() {
+                    let error = self.unordered(query, &item.expr);
+                    self.not_run.get_or_insert(error);
+                }
+                continue;
+            }
+            if bound.order.len() > 1 || !rank::can_be_sorted_by(&item.expr) {
+                return Err(SqlError::unsupported_order(Span::default()));
+            }
+        }
+        Ok(())
+    }
+
     /// Rows to leave out and rows that may follow.
     pub(super) fn window(&mut self, query: &Query) -> Result<(u64, Option<u64>), SqlError> {
         match (&query.select.top, &query.window) {
             (None, None) => Ok((0, None)),
-            (Some(top), None) => Ok((0, Some(self.count(top, "TOP")?))),
+            (Some(top), None) => Ok((0, Some(self.count(&top.count, SqlError::top_count)?))),
             (None, Some(window)) => {
-                let offset = self.count(&window.offset, "OFFSET")?;
-                Ok((offset, Some(self.count(&window.limit, "LIMIT")?)))
+                let offset = self.count(&window.offset, SqlError::offset_count)?;
+                let limit = self.count(&window.limit, SqlError::limit_count)?;
+                Ok((offset, Some(limit)))
             }
-            // The service's code for this text is not known.
-            (Some(_), Some(window)) => Err(SqlError::new(
-                "SC2061",
-                "'OFFSET LIMIT' clause cannot be used with 'TOP'.",
-                window.span,
-            )),
+            (Some(_), Some(_)) => Err(SqlError::top_with_offset(query.span)),
         }
     }
 
-    fn count(&self, count: &Count, clause: &'static str) -> Result<u64, SqlError> {
+    fn count(&self, count: &Count, refused: fn(Span) -> SqlError) -> Result<u64, SqlError> {
         let (value, span) = match count {
-            Count::Literal(value, span) => (*value, *span),
-            Count::Parameter(name) => {
-                let value = self.parameter(&name.text, name.span)?;
-                (
-                    value
-                        .as_f64()
-                        .ok_or_else(|| not_integer(clause, name.span))?,
-                    name.span,
-                )
-            }
+            Count::Literal(value, span) => (value.clone(), *span),
+            Count::Parameter(name) => (self.parameter(&name.text), name.span),
         };
-        if value < 0.0 || value.trunc() != value {
-            return Err(not_integer(clause, span));
-        }
-        if value > COUNT_MAX as f64 {
-            let code = if clause == "OFFSET" {
-                "SC2062"
-            } else {
-                "SC2061"
-            };
-            let message = format!("The {clause} count value exceeds the maximum allowed value.");
-            return Err(SqlError::new(code, message, span));
-        }
-        Ok(value as u64)
-    }
-}
-
-fn not_integer(clause: &str, span: Span) -> SqlError {
-    let message = format!("The count value provided for a {clause} clause must be an integer.");
-    SqlError::new("SC2060", message, span)
-}
-
-/// `SELECT *`: the only source.
-fn star(query: &Query, sources: &[BoundSource], span: Span) -> Result<Projection, SqlError> {
-    if !query.group_by.is_empty() {
-        return Err(SqlError::new(
-            "SC2041",
-            "'SELECT *' is not allowed with GROUP BY.",
-            span,
-        ));
-    }
-    match (query.from.len(), sources.last()) {
-        (1, Some(source)) => Ok(Projection::Value(Expr::new(
-            PlanKind::Slot(source.slot),
-            span,
-        ))),
-        _ => Err(SqlError::new(
-            "SC2027",
-            "'SELECT *' is not valid if FROM clause is omitted or multiple sources exist.",
-            span,
-        )),
+        let count = value.as_i64().and_then(|n| u64::try_from(n).ok());
+        count
+            .filter(|count| *count <= COUNT_MAX)
+            .ok_or_else(|| refused(span))
     }
 }
 
 /// The name that an expression brings along: the last name of a path.
-fn implied_name(expr: &ast::Expr) -> Option<Str> {
+fn implied_name(expr: &ast::Expr) -> Option<Name> {
     match &expr.kind {
-        ExprKind::Name(name) => Some(name.clone()),
-        ExprKind::Member(_, name) => Some(name.text.clone()),
+        ExprKind::Name(name) => Some(Name {
+            text: name.clone(),
+            span: expr.span,
+        }),
+        ExprKind::Member(_, name) => Some(name.clone()),
         _ => None,
     }
 }
 
-fn ungrouped_order(expr: &ast::Expr) -> SqlError {
-    let path = path_text(expr).unwrap_or_default();
-    let message = format!(
-        "Property reference '{path}' is invalid in the ORDER BY clause because it is not contained in either an \
-         aggregate function or the GROUP BY clause."
-    );
-    SqlError::new("SC2103", message, expr.span)
-}
-
-/// A path as text, for messages.
-fn path_text(expr: &ast::Expr) -> Option<String> {
-    match &expr.kind {
-        ExprKind::Name(name) => Some(name.to_string()),
-        ExprKind::Member(base, name) => Some(format!("{}.{}", path_text(base)?, name.text)),
-        ExprKind::Index(base, index) => match &index.kind {
-            ExprKind::Literal(value @ (Value::Int32(_) | Value::Int64(_))) => {
-                Some(format!("{}[{value}]", path_text(base)?))
-            }
-            _ => None,
-        },
-        _ => None,
-    }
+/// Whether an expression is the variable of an aggregate.
+fn is_aggregate(query: &BoundQuery, expr: &Expr) -> bool {
+    let aggregates = query
+        .grouping
+        .iter()
+        .flat_map(|grouping| &grouping.aggregates);
+    let PlanKind::Slot(slot) = expr.kind else {
+        return false;
+    };
+    aggregates
+        .into_iter()
+        .any(|(aggregate, _, _)| *aggregate == slot)
 }

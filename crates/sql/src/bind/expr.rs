@@ -1,6 +1,6 @@
 //! Expressions.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use lapsedb_value::{Str, Value};
 
@@ -10,7 +10,9 @@ use crate::computed::Property;
 use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
 use crate::functions;
-use crate::plan::{AggregateKind, Expr, ExprKind, Slot, SubqueryKind};
+use crate::plan::{
+    AggregateKind, BoundQuery, Expr, ExprKind, Projection, Slot, SourceKind, SubqueryKind,
+};
 use crate::schema;
 use crate::span::Span;
 
@@ -19,8 +21,9 @@ impl<'p> Binder<'p> {
     pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr, SqlError> {
         let span = expr.span;
         let kind = match &expr.kind {
+            ast::ExprKind::Subquery(kind, query) => return self.subquery(*kind, query, span),
             ast::ExprKind::Literal(value) => ExprKind::Constant(value.clone()),
-            ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name, span)?),
+            ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name)),
             ast::ExprKind::Name(name) => self.name(name, span)?,
             ast::ExprKind::Member(base, name) => {
                 ExprKind::Member(self.boxed(base)?, name.text.clone())
@@ -32,6 +35,7 @@ impl<'p> Binder<'p> {
             ast::ExprKind::Binary(op, a, b) => {
                 ExprKind::Binary(*op, self.boxed(a)?, self.boxed(b)?)
             }
+            ast::ExprKind::Chain(first, rest) => self.chain(first, rest)?,
             ast::ExprKind::And(terms) => ExprKind::And(self.list(terms)?),
             ast::ExprKind::Or(terms) => ExprKind::Or(self.list(terms)?),
             ast::ExprKind::Coalesce(a, b) => ExprKind::Coalesce(self.boxed(a)?, self.boxed(b)?),
@@ -65,7 +69,7 @@ impl<'p> Binder<'p> {
             } => ExprKind::Like {
                 value: self.boxed(value)?,
                 pattern: self.boxed(pattern)?,
-                escape: *escape,
+                escape: escape.as_ref().map(escape_character).transpose()?,
                 negated: *negated,
             },
             ast::ExprKind::Call {
@@ -73,7 +77,7 @@ impl<'p> Binder<'p> {
                 user_defined,
                 args,
             } => self.call(name, *user_defined, args, span)?,
-            ast::ExprKind::Subquery(kind, query) => self.subquery(*kind, query, span)?,
+            ast::ExprKind::Let(name, value, body) => self.binding(name, value, body, span)?,
         };
         let mut expr = self.folded(Expr::new(kind, span));
         self.apply_schema(&mut expr)?;
@@ -95,6 +99,48 @@ impl<'p> Binder<'p> {
             _ => {}
         }
         Ok(())
+    }
+
+    #[inline(never)]
+    fn chain(
+        &mut self,
+        first: &ast::Expr,
+        rest: &[(ast::BinaryOp, ast::Expr)],
+    ) -> Result<ExprKind, SqlError> {
+        let first = self.boxed(first)?;
+        let rest = rest
+            .iter()
+            .map(|(op, operand)| Ok((*op, self.expr(operand)?)));
+        Ok(ExprKind::Chain(
+            first,
+            rest.collect::<Result<_, SqlError>>()?,
+        ))
+    }
+
+    /// `LET name = value IN body`
+    #[inline(never)]
+    fn binding(
+        &mut self,
+        name: &ast::Name,
+        value: &ast::Expr,
+        body: &ast::Expr,
+        span: Span,
+    ) -> Result<ExprKind, SqlError> {
+        if self.ordering {
+            return Err(SqlError::let_in_order_by(span));
+        }
+        let value = self.boxed(value)?;
+        let slot = self.new_slot();
+        if let Some(path) = self.path(&value) {
+            self.origins.insert(slot, path);
+        }
+        self.scope.push(Alias {
+            name: Some(name.text.clone()),
+            slot,
+        });
+        let body = self.boxed(body);
+        self.scope.pop();
+        Ok(ExprKind::Let(slot, value, body?))
     }
 
     fn in_list(
@@ -124,8 +170,6 @@ impl<'p> Binder<'p> {
     fn name(&self, name: &Str, span: Span) -> Result<ExprKind, SqlError> {
         match self.find(name) {
             Some(slot) => Ok(ExprKind::Slot(slot)),
-            // Numbers that are not finite are no values: they are as good as absent.
-            None if name == "NaN" || name == "Infinity" => Ok(ExprKind::Constant(Value::Undefined)),
             None => Err(SqlError::unresolved(name, span)),
         }
     }
@@ -187,22 +231,14 @@ impl<'p> Binder<'p> {
         Some(name.clone())
     }
 
-    /// Of members with the same name the last one counts.
     fn object(&mut self, members: &[(ast::Name, ast::Expr)]) -> Result<ExprKind, SqlError> {
         let mut bound: Vec<(Str, Expr)> = Vec::with_capacity(members.len());
-        let mut places: HashMap<&str, usize> = HashMap::with_capacity(members.len());
+        let mut names = HashSet::with_capacity(members.len());
         for (name, expr) in members {
-            let expr = self.expr(expr)?;
-            match places
-                .get(name.text.as_str())
-                .and_then(|at| bound.get_mut(*at))
-            {
-                Some((_, old)) => *old = expr,
-                None => {
-                    places.insert(&name.text, bound.len());
-                    bound.push((name.text.clone(), expr));
-                }
+            if !names.insert(&name.text) {
+                return Err(SqlError::property_twice(&name.text, name.span));
             }
+            bound.push((name.text.clone(), self.expr(expr)?));
         }
         Ok(ExprKind::Object(bound))
     }
@@ -216,28 +252,20 @@ impl<'p> Binder<'p> {
         span: Span,
     ) -> Result<ExprKind, SqlError> {
         if user_defined {
-            // There is no engine for scripts, so no user-defined function can exist.
-            return Err(SqlError::unknown_function(
-                &format!("udf.{}", name.text),
-                name.span,
-            ));
+            return self.user_function(name, args);
         }
         if let Some(kind) = AggregateKind::from_name(&name.text) {
-            return self.aggregate(kind, args, span);
+            return self.aggregate(kind, &name.text, args, span);
         }
         let Some(function) = functions::find(&name.text) else {
             return Err(SqlError::unknown_function(&name.text, name.span));
         };
         if function.rank_only {
-            let message = format!(
-                "The {} function is only allowed in the ORDER BY RANK clause.",
-                function.name
-            );
-            return Err(SqlError::new("SC2240", message, span));
+            return Err(SqlError::rank_only(function.name, span));
         }
         if !function.takes(args.len()) {
             return Err(SqlError::arity(
-                function.name,
+                &name.text,
                 function.min,
                 function.max,
                 span,
@@ -246,7 +274,11 @@ impl<'p> Binder<'p> {
         if self.defining && !function.is_pure() {
             return Err(not_in_computed(function.name, span));
         }
-        Ok(ExprKind::Call(function, self.list(args)?))
+        let args = self.list(args)?;
+        if let Some(check) = function.check {
+            check(&args, span)?;
+        }
+        Ok(ExprKind::Call(function, args))
     }
 
     /// What the query does not say of how vectors are compared, the container's policy says.
@@ -266,28 +298,41 @@ impl<'p> Binder<'p> {
         args.push(Expr::new(ExprKind::Constant(options), span));
     }
 
+    /// There is no engine for scripts, so no user-defined function can exist: the query is planned, as by the service, and
+    /// not run.
+    #[inline(never)]
+    fn user_function(
+        &mut self,
+        name: &ast::Name,
+        args: &[ast::Expr],
+    ) -> Result<ExprKind, SqlError> {
+        if self.defining {
+            return Err(not_in_computed(&name.text, name.span));
+        }
+        self.user_functions += 1;
+        let error = SqlError::unknown_function(&format!("udf.{}", name.text), name.span);
+        self.not_run.get_or_insert(error);
+        Ok(ExprKind::UserFunction(name.text.clone(), self.list(args)?))
+    }
+
     fn aggregate(
         &mut self,
         kind: AggregateKind,
+        name: &str,
         args: &[ast::Expr],
         span: Span,
     ) -> Result<ExprKind, SqlError> {
         let [argument] = args else {
-            return Err(SqlError::arity(&kind.to_string(), 1, Some(1), span));
+            return Err(SqlError::arity(name, 1, Some(1), span));
         };
-        let gathered = match std::mem::replace(&mut self.mode, Mode::Argument) {
+        let mut gathered = match std::mem::replace(&mut self.mode, Mode::Argument(span)) {
             Mode::Gathering(gathered) => gathered,
-            Mode::Argument => return Err(SqlError::nested_aggregate(span)),
-            Mode::Rows => {
-                self.mode = Mode::Rows;
-                // The service's code for this text is not known.
-                let message = "Aggregate functions are only allowed in the SELECT clause.";
-                return Err(SqlError::new("SC2101", message, span));
-            }
+            Mode::Argument(outer) => return Err(SqlError::nested_aggregate(outer)),
+            Mode::Keys => return Err(SqlError::group_by_aggregate(span)),
+            Mode::Rows => return Err(SqlError::aggregate_in_where(span)),
         };
         let argument = self.expr(argument)?;
         let slot = self.new_slot();
-        let mut gathered = gathered;
         gathered.push((slot, kind, argument));
         self.mode = Mode::Gathering(gathered);
         Ok(ExprKind::Slot(slot))
@@ -299,17 +344,61 @@ impl<'p> Binder<'p> {
         kind: SubqueryKind,
         query: &ast::Query,
         span: Span,
-    ) -> Result<ExprKind, SqlError> {
-        if matches!(self.mode, Mode::Argument) {
-            return Err(SqlError::nested_aggregate(span));
+    ) -> Result<Expr, SqlError> {
+        if matches!(self.mode, Mode::Keys) {
+            return Err(SqlError::group_by_aggregate(span));
         }
         if self.defining {
             return Err(not_in_computed("A subquery", span));
         }
-        Ok(ExprKind::Subquery(
-            kind,
-            Box::new(self.query(query, Place::Nested)?),
-        ))
+        let bound = self.query(query, Place::Nested)?;
+        if kind == SubqueryKind::Scalar {
+            if may_have_rows(&bound) {
+                return Err(SqlError::cardinality(span));
+            }
+            if is_bare(&bound)
+                && let Projection::Value(value) = bound.projection
+            {
+                // `(SELECT VALUE e)` is `e`.
+                return Ok(value);
+            }
+        }
+        let expr = Expr::new(ExprKind::Subquery(kind, Box::new(bound)), span);
+        Ok(self.folded(expr))
+    }
+}
+
+/// Whether a subquery may have several rows, whatever the data.
+fn may_have_rows(query: &BoundQuery) -> bool {
+    match &query.grouping {
+        Some(grouping) => !grouping.keys.is_empty(),
+        None => query.sources.iter().any(|source| {
+            source.iterates
+                || match &source.kind {
+                    SourceKind::Rows(inner) | SourceKind::Feed(inner) => may_have_rows(inner),
+                    SourceKind::Container | SourceKind::Value(_) => false,
+                }
+        }),
+    }
+}
+
+/// Whether a subquery has nothing but its projection.
+fn is_bare(query: &BoundQuery) -> bool {
+    query.sources.is_empty()
+        && query.filter.is_none()
+        && query.grouping.is_none()
+        && query.order.is_empty()
+        && query.rank.is_none()
+        && query.limit.is_none()
+        && query.offset == 0
+}
+
+/// The only character of an escape.
+fn escape_character(escape: &ast::Name) -> Result<char, SqlError> {
+    let mut chars = escape.text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) => Ok(c),
+        _ => Err(SqlError::escape_character(&escape.text, escape.span)),
     }
 }
 

@@ -24,12 +24,17 @@ fn is_constant(expr: &Expr) -> bool {
     let known = |expr: &Expr| expr.constant().is_some();
     match &expr.kind {
         // Nothing is gained by folding these again.
-        ExprKind::Constant(_) | ExprKind::Slot(_) | ExprKind::Subquery(..) => false,
+        ExprKind::Constant(_)
+        | ExprKind::Slot(_)
+        | ExprKind::Subquery(..)
+        | ExprKind::Let(..)
+        | ExprKind::UserFunction(..) => false,
         ExprKind::Member(base, _) => known(base),
         ExprKind::Unary(_, operand) => known(operand),
         ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Coalesce(a, b) => {
             known(a) && known(b)
         }
+        ExprKind::Chain(first, rest) => known(first) && rest.iter().all(|(_, expr)| known(expr)),
         ExprKind::Conditional(a, b, c) => known(a) && known(b) && known(c),
         ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => {
             items.iter().all(known)

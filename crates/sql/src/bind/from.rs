@@ -3,8 +3,9 @@
 use lapsedb_value::{Str, Value};
 
 use super::{Alias, Binder, Place, single_value};
-use crate::ast::{Collection, Query, Source, Step};
+use crate::ast::{Collection, Name, Query, Source, Step};
 use crate::error::SqlError;
+use crate::limits::{JOINS_LOOKED_AT_MAX, JOINS_MAX};
 use crate::plan::{BoundQuery, BoundSource, Expr, ExprKind, Slot, SourceKind};
 use crate::span::Span;
 
@@ -17,6 +18,13 @@ impl Binder<'_> {
     ) -> Result<Vec<BoundSource>, SqlError> {
         let own_names = self.scope.len();
         let mut bound = Vec::with_capacity(sources.len() + 1);
+        self.joins += sources.len().saturating_sub(1);
+        if self.joins > JOINS_LOOKED_AT_MAX {
+            let span = sources
+                .last()
+                .map_or_else(Span::default, |source| source.span);
+            return Err(SqlError::too_many_joins(JOINS_MAX, span));
+        }
         for (index, source) in sources.iter().enumerate() {
             let reads_container = index == 0 && place != Place::Nested;
             match &source.collection {
@@ -29,9 +37,9 @@ impl Binder<'_> {
                             Place::Nested
                         },
                     )?;
-                    bound.push(self.subquery_source(source, query));
+                    bound.push(self.subquery_source(own_names, source, query)?);
                 }
-                Collection::Path { root, steps } if reads_container => {
+                Collection::Path { root, steps, span } if reads_container => {
                     let container = self.new_slot();
                     self.origins.insert(container, Vec::new());
                     bound.push(BoundSource {
@@ -47,19 +55,20 @@ impl Binder<'_> {
                             source,
                         )?;
                     } else {
-                        bound.push(
-                            self.path_source(own_names, source, container, &root.text, steps)?,
-                        );
+                        bound.push(self.path_source(
+                            own_names,
+                            source,
+                            container,
+                            (root, steps, *span),
+                        )?);
                     }
                 }
-                Collection::Path { root, steps } => {
+                Collection::Path { root, steps, span } => {
                     let slot = self
                         .find(&root.text)
                         .ok_or_else(|| SqlError::unresolved(&root.text, root.span))?;
-                    if index > 0 && steps.is_empty() && !source.iterates {
-                        return Err(self_join(source.span));
-                    }
-                    bound.push(self.path_source(own_names, source, slot, &root.text, steps)?);
+                    let path = (root, steps.as_slice(), *span);
+                    bound.push(self.path_source(own_names, source, slot, path)?);
                 }
             }
         }
@@ -72,22 +81,20 @@ impl Binder<'_> {
         own_names: usize,
         source: &Source,
         root: Slot,
-        root_name: &Str,
-        steps: &[Step],
+        (root_name, steps, span): (&Name, &[Step], Span),
     ) -> Result<BoundSource, SqlError> {
-        let expr = steps.iter().fold(
-            Expr::new(ExprKind::Slot(root), source.span),
-            |base, step| {
+        let expr = steps
+            .iter()
+            .fold(Expr::new(ExprKind::Slot(root), span), |base, step| {
                 let kind = match step {
                     Step::Member(name) => ExprKind::Member(Box::new(base), name.clone()),
                     Step::Index(index) => {
                         let index = ExprKind::Constant(Value::number(*index as f64));
-                        ExprKind::Index(Box::new(base), Box::new(Expr::new(index, source.span)))
+                        ExprKind::Index(Box::new(base), Box::new(Expr::new(index, span)))
                     }
                 };
-                Expr::new(kind, source.span)
-            },
-        );
+                Expr::new(kind, span)
+            });
         let slot = self.new_slot();
         if !source.iterates
             && let Some(path) = self.path(&expr)
@@ -96,7 +103,7 @@ impl Binder<'_> {
         }
         let name = match (&source.alias, steps.last()) {
             (None, Some(Step::Index(_))) => None,
-            _ => Some(name_of(source, root_name, steps)),
+            _ => Some(name_of(source, &root_name.text, steps)),
         };
         self.declare(own_names, name, slot, source)?;
         Ok(BoundSource {
@@ -106,7 +113,12 @@ impl Binder<'_> {
         })
     }
 
-    fn subquery_source(&mut self, source: &Source, query: BoundQuery) -> BoundSource {
+    fn subquery_source(
+        &mut self,
+        own_names: usize,
+        source: &Source,
+        query: BoundQuery,
+    ) -> Result<BoundSource, SqlError> {
         let slot = self.new_slot();
         // Rows that are whole parts of a document keep their path: it can be ordered and filtered by.
         if query.grouping.is_none()
@@ -115,24 +127,22 @@ impl Binder<'_> {
         {
             self.origins.insert(slot, path);
         }
-        self.scope.push(Alias {
-            name: source.alias.as_ref().map(|alias| alias.text.clone()),
-            slot,
-        });
+        let name = source.alias.as_ref().map(|alias| alias.text.clone());
+        self.declare(own_names, name, slot, source)?;
         let query = Box::new(query);
         let kind = if query.reads_container() {
             SourceKind::Feed(query)
         } else {
             SourceKind::Rows(query)
         };
-        BoundSource {
+        Ok(BoundSource {
             slot,
             kind,
             iterates: source.iterates,
-        }
+        })
     }
 
-    /// Brings a name into scope; one `FROM` clause may not say it twice.
+    /// Brings a name into scope; one `FROM` clause may not say it twice, nor an alias in a subquery again what is around it.
     fn declare(
         &mut self,
         own_names: usize,
@@ -140,17 +150,19 @@ impl Binder<'_> {
         slot: Slot,
         source: &Source,
     ) -> Result<(), SqlError> {
+        // A name that comes from a path may hide another one, and `FROM c c` says what is so already.
+        let around = if source.renames() { 0 } else { own_names };
         let taken = self
             .scope
             .iter()
-            .skip(own_names)
+            .skip(around)
             .any(|alias| name.is_some() && alias.name == name);
         if taken {
-            let name = name.unwrap_or_default();
-            // The service's code for this text is not known.
-            let message =
-                format!("The input alias '{name}' is specified more than once in the FROM clause.");
-            return Err(SqlError::new("SC2001", message, source.span));
+            let span = source
+                .alias
+                .as_ref()
+                .map_or(source.span, |alias| alias.span);
+            return Err(SqlError::alias_twice(&name.unwrap_or_default(), span));
         }
         self.scope.push(Alias { name, slot });
         Ok(())
@@ -166,19 +178,23 @@ fn name_of(source: &Source, root: &Str, steps: &[Step]) -> Str {
     }
 }
 
-fn self_join(span: Span) -> SqlError {
-    // The service's code for this text is not known.
-    SqlError::new(
-        "SC2001",
-        "A self-join is not supported: JOIN must name a part of an earlier source.",
-        span,
-    )
-}
-
 impl Source {
     /// Whether the source is a subquery.
     pub fn is_query(&self) -> bool {
         matches!(self.collection, Collection::Query(_))
+    }
+
+    /// Whether it gives what it reads another name.
+    fn renames(&self) -> bool {
+        let Some(alias) = &self.alias else {
+            return false;
+        };
+        match &self.collection {
+            Collection::Path { root, steps, .. } => {
+                self.iterates || !steps.is_empty() || root.text != alias.text
+            }
+            Collection::Query(_) => true,
+        }
     }
 
     /// The subquery it reads, if it is one.

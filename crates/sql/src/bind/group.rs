@@ -2,17 +2,20 @@
 
 use std::ops::Range;
 
-use lapsedb_value::Str;
 use lapsedb_value::order::deep_equal;
 
 use crate::error::SqlError;
-use crate::plan::{BoundQuery, Expr, ExprKind, Projection, Slot, SourceKind};
+use crate::plan::{BinaryOp, BoundQuery, Expr, ExprKind, Projection, Slot, SourceKind};
+use crate::span::Span;
 
 /// What may be referred to after grouping.
 struct Rewriter<'a> {
     keys: &'a [(Slot, Expr)],
     rows: &'a Range<Slot>,
-    name: &'a dyn Fn(Slot) -> Str,
+    /// What a part of the query's text says.
+    text: &'a dyn Fn(Span) -> String,
+    /// What is wrong about a reference to a row.
+    refused: fn(&str, Span) -> SqlError,
 }
 
 /// Puts the variables of the group keys in the place of the expressions they hold, and refuses what
@@ -21,13 +24,34 @@ pub(super) fn rewrite(
     projection: Projection,
     keys: &[(Slot, Expr)],
     rows: &Range<Slot>,
-    name: &dyn Fn(Slot) -> Str,
+    text: &dyn Fn(Span) -> String,
 ) -> Result<Projection, SqlError> {
-    let rewriter = Rewriter { keys, rows, name };
+    let rewriter = Rewriter {
+        keys,
+        rows,
+        text,
+        refused: SqlError::not_grouped,
+    };
     match projection {
         Projection::Value(expr) => Ok(Projection::Value(rewriter.expr(expr)?)),
         Projection::Object(members) => Ok(Projection::Object(rewriter.members(members)?)),
     }
+}
+
+/// The same for a value to sort by: only keys that are paths may be referred to.
+pub(super) fn rewrite_order(
+    order: Expr,
+    keys: &[(Slot, Expr)],
+    rows: &Range<Slot>,
+    text: &dyn Fn(Span) -> String,
+) -> Result<Expr, SqlError> {
+    let rewriter = Rewriter {
+        keys,
+        rows,
+        text,
+        refused: SqlError::not_grouped_in_order_by,
+    };
+    rewriter.expr(order)
 }
 
 impl Rewriter<'_> {
@@ -38,18 +62,20 @@ impl Rewriter<'_> {
         let span = expr.span;
         let kind = match expr.kind {
             ExprKind::Slot(slot) if self.rows.contains(&slot) => {
-                return Err(SqlError::not_grouped(&(self.name)(slot), span));
+                return Err((self.refused)(&(self.text)(span), span));
             }
             kind @ (ExprKind::Constant(_) | ExprKind::Slot(_)) => kind,
-            ExprKind::Member(base, name) => {
-                let base = self.boxed(base).map_err(|error| at(error, &name, span))?;
-                ExprKind::Member(base, name)
+            ExprKind::Member(base, name) => ExprKind::Member(self.step(base, span)?, name),
+            ExprKind::Index(base, index) => {
+                ExprKind::Index(self.step(base, span)?, self.boxed(index)?)
             }
-            ExprKind::Index(base, index) => ExprKind::Index(self.boxed(base)?, self.boxed(index)?),
             ExprKind::Array(items) => ExprKind::Array(self.list(items)?),
             ExprKind::Object(members) => ExprKind::Object(self.members(members)?),
             ExprKind::Unary(op, operand) => ExprKind::Unary(op, self.boxed(operand)?),
             ExprKind::Binary(op, a, b) => ExprKind::Binary(op, self.boxed(a)?, self.boxed(b)?),
+            ExprKind::Chain(first, rest) => {
+                ExprKind::Chain(self.boxed(first)?, self.members(rest)?)
+            }
             ExprKind::And(terms) => ExprKind::And(self.list(terms)?),
             ExprKind::Or(terms) => ExprKind::Or(self.list(terms)?),
             ExprKind::Coalesce(a, b) => ExprKind::Coalesce(self.boxed(a)?, self.boxed(b)?),
@@ -93,11 +119,27 @@ impl Rewriter<'_> {
                 negated,
             },
             ExprKind::Call(function, args) => ExprKind::Call(function, self.list(args)?),
+            ExprKind::UserFunction(name, args) => ExprKind::UserFunction(name, self.list(args)?),
             ExprKind::Subquery(kind, query) => {
                 ExprKind::Subquery(kind, Box::new(self.query(*query)?))
             }
+            ExprKind::Let(slot, value, body) => {
+                ExprKind::Let(slot, self.boxed(value)?, self.boxed(body)?)
+            }
         };
         Ok(Expr::new(kind, span))
+    }
+
+    /// What a path goes on from. If that is wrong, the whole path is.
+    #[allow(clippy::boxed_local)]
+    fn step(&self, base: Box<Expr>, path: Span) -> Result<Box<Expr>, SqlError> {
+        self.boxed(base).map_err(|error| {
+            if error.start == path.start as usize {
+                (self.refused)(&(self.text)(path), path)
+            } else {
+                error
+            }
+        })
     }
 
     // Takes the box so that callers can hand over what they matched out of a node.
@@ -142,15 +184,6 @@ impl Rewriter<'_> {
     }
 }
 
-/// Says more exactly which reference is wrong: the whole path, not its root.
-fn at(mut error: SqlError, name: &str, span: crate::span::Span) -> SqlError {
-    if error.code == "SC2102" && error.start == span.start as usize {
-        let root = error.message.split('\'').nth(1).unwrap_or_default();
-        error = SqlError::not_grouped(&format!("{root}.{name}"), span);
-    }
-    error
-}
-
 /// Whether two expressions always have the same value.
 fn same(a: &Expr, b: &Expr) -> bool {
     let all =
@@ -169,6 +202,12 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (ExprKind::Binary(x, a, c), ExprKind::Binary(y, b, d)) => {
             x == y && same(a, b) && same(c, d)
         }
+        (ExprKind::Chain(a, x), ExprKind::Chain(b, y)) => {
+            let alike =
+                |((o, a), (p, b)): (&(BinaryOp, Expr), &(BinaryOp, Expr))| o == p && same(a, b);
+            same(a, b) && x.len() == y.len() && x.iter().zip(y).all(alike)
+        }
+        (ExprKind::UserFunction(f, a), ExprKind::UserFunction(g, b)) => f == g && all(a, b),
         (ExprKind::Coalesce(a, c), ExprKind::Coalesce(b, d)) => same(a, b) && same(c, d),
         (ExprKind::Conditional(a, c, e), ExprKind::Conditional(b, d, f)) => {
             same(a, b) && same(c, d) && same(e, f)
@@ -178,5 +217,45 @@ fn same(a: &Expr, b: &Expr) -> bool {
         }
         // The remaining forms are rare as group keys; taking them for different is safe.
         _ => false,
+    }
+}
+
+/// Whether an expression is a part of one variable, found by names and places.
+pub(super) fn is_path(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Slot(_) => true,
+        ExprKind::Member(base, _) => is_path(base),
+        ExprKind::Index(base, index) => is_path(base) && index.constant().is_some(),
+        _ => false,
+    }
+}
+
+/// Whether an expression refers to a variable at all; what is constant does not.
+pub(super) fn refers_to_a_row(expr: &Expr) -> bool {
+    let any = |exprs: &[Expr]| exprs.iter().any(refers_to_a_row);
+    match &expr.kind {
+        ExprKind::Slot(_) => true,
+        ExprKind::Constant(_) => false,
+        ExprKind::Member(base, _) | ExprKind::Unary(_, base) => refers_to_a_row(base),
+        ExprKind::Index(a, b)
+        | ExprKind::Binary(_, a, b)
+        | ExprKind::Coalesce(a, b)
+        | ExprKind::Let(_, a, b) => refers_to_a_row(a) || refers_to_a_row(b),
+        ExprKind::Chain(first, rest) => {
+            refers_to_a_row(first) || rest.iter().any(|(_, expr)| refers_to_a_row(expr))
+        }
+        ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => any(items),
+        ExprKind::Object(members) => members.iter().any(|(_, expr)| refers_to_a_row(expr)),
+        ExprKind::Conditional(a, b, c) => [a, b, c].into_iter().any(|expr| refers_to_a_row(expr)),
+        ExprKind::In { needle, list, .. } => refers_to_a_row(needle) || any(list),
+        ExprKind::Between {
+            value, low, high, ..
+        } => [value, low, high]
+            .into_iter()
+            .any(|expr| refers_to_a_row(expr)),
+        ExprKind::Like { value, pattern, .. } => refers_to_a_row(value) || refers_to_a_row(pattern),
+        ExprKind::Call(_, args) | ExprKind::UserFunction(_, args) => any(args),
+        // Refused where rows are grouped.
+        ExprKind::Subquery(..) => true,
     }
 }

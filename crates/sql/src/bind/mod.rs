@@ -16,29 +16,53 @@ use crate::ast;
 use crate::computed::Property;
 use crate::error::SqlError;
 use crate::eval::{Ctx, Env};
-use crate::limits::GROUP_KEYS_MAX;
+use crate::limits::{GROUP_KEYS_MAX, JOINS_MAX, USER_FUNCTIONS_MAX};
 use crate::params::Params;
 use crate::plan::{AggregateKind, BoundQuery, Expr, Grouping, Projection, Slot, Step};
 use crate::schema::{self, Schema};
 use crate::span::Span;
+use crate::stack;
 
 pub(crate) use paths::Origins;
+
+/// A query whose names are resolved, and what the service thinks of it only later.
+pub(crate) struct Resolved {
+    pub(crate) query: BoundQuery,
+    pub(crate) origins: Origins,
+    /// Why it is planned but not run.
+    pub(crate) not_run: Option<SqlError>,
+}
 
 /// Resolves a query against its parameters.
 pub(crate) fn bind_query(
     query: &ast::Query,
     params: &Params,
     schema: &Schema,
-) -> Result<(BoundQuery, Origins), SqlError> {
-    let mut binder = Binder::new(params, schema);
-    let bound = binder.query(query, Place::Outermost)?;
-    Ok((bound, Origins(binder.origins)))
+) -> Result<Resolved, SqlError> {
+    stack::for_height(query.height, || {
+        let mut binder = Binder::new(params, schema);
+        binder.text = Source::of(&query.text);
+        let bound = binder.query(query, Place::Outermost)?;
+        if binder.joins > JOINS_MAX {
+            return Err(SqlError::too_many_joins(JOINS_MAX, query.span));
+        }
+        if binder.user_functions > USER_FUNCTIONS_MAX {
+            let error = SqlError::too_many_user_functions(USER_FUNCTIONS_MAX, query.span);
+            return Err(error);
+        }
+        Ok(Resolved {
+            query: bound,
+            origins: Origins(binder.origins),
+            not_run: binder.not_run,
+        })
+    })
 }
 
 /// Whether the expression of a computed property is allowed: it sees one document, and always gives the same for it.
 pub(crate) fn check_computed(query: &ast::Query, property: &Property) -> Result<(), SqlError> {
     let params = Params::new();
     let mut binder = Binder::new(&params, &schema::NONE);
+    binder.text = Source::of(&query.text);
     binder.from(&query.from, Place::Outermost)?;
     binder.defining = true;
     binder.expr(&property.expr).map(drop)
@@ -63,16 +87,36 @@ struct Alias {
 
 /// Whether an aggregate may stand where the binder is.
 enum Mode {
-    /// No: this is evaluated for each row.
+    /// No: this is evaluated for each row, in `WHERE` or where nothing else is said of it.
     Rows,
+    /// No: rows are grouped by this. Neither may a subquery.
+    Keys,
     /// Yes: it is collected here.
     Gathering(Vec<(Slot, AggregateKind, Expr)>),
-    /// This is the argument of an aggregate.
-    Argument,
+    /// This is the argument of an aggregate, which stands there.
+    Argument(Span),
+}
+
+/// The text of the query, for messages that show a part of it.
+#[derive(Default)]
+struct Source(Str);
+
+impl Source {
+    fn of(text: &Str) -> Source {
+        Source(text.clone())
+    }
+
+    fn at(&self, span: Span) -> String {
+        let units = self.0.encode_utf16();
+        let wanted = (span.end.saturating_sub(span.start)) as usize;
+        let part: Vec<u16> = units.skip(span.start as usize).take(wanted).collect();
+        String::from_utf16_lossy(&part)
+    }
 }
 
 struct Binder<'p> {
     params: &'p Params,
+    text: Source,
     /// What constants are computed with.
     ctx: Ctx<'p>,
     scope: Vec<Alias>,
@@ -83,12 +127,19 @@ struct Binder<'p> {
     schema: &'p Schema,
     /// Whether this is the expression of a computed property.
     defining: bool,
+    /// Whether this is what rows are sorted by.
+    ordering: bool,
+    joins: usize,
+    user_functions: usize,
+    /// Why the query is planned but not run.
+    not_run: Option<SqlError>,
 }
 
 impl<'p> Binder<'p> {
     fn new(params: &'p Params, schema: &'p Schema) -> Binder<'p> {
         Binder {
             params,
+            text: Source::default(),
             ctx: Ctx::new(Env::new(0)),
             scope: Vec::new(),
             slots: 0,
@@ -96,6 +147,10 @@ impl<'p> Binder<'p> {
             mode: Mode::Rows,
             schema,
             defining: false,
+            ordering: false,
+            joins: 0,
+            user_functions: 0,
+            not_run: None,
         }
     }
 }
@@ -115,19 +170,15 @@ impl Binder<'_> {
             .map(|alias| alias.slot)
     }
 
-    /// The alias of a variable, for messages.
-    fn name_of(&self, slot: Slot) -> Str {
+    /// The name of a variable, if it is an alias in scope.
+    fn name_of(&self, slot: Slot) -> Option<&str> {
         let alias = self.scope.iter().find(|alias| alias.slot == slot);
-        alias
-            .and_then(|alias| alias.name.clone())
-            .unwrap_or_default()
+        alias.and_then(|alias| alias.name.as_deref())
     }
 
-    fn parameter(&self, name: &str, span: Span) -> Result<Value, SqlError> {
-        match self.params.get(name) {
-            Some(value) => Ok(value.clone()),
-            None => Err(SqlError::unresolved(&format!("@{name}"), span)),
-        }
+    /// The value of a parameter; undefined if it has none.
+    fn parameter(&self, name: &str) -> Value {
+        self.params.get(name).cloned().unwrap_or_default()
     }
 
     /// Binds a query; the names it brings into scope are gone afterwards.
@@ -141,9 +192,6 @@ impl Binder<'_> {
     }
 
     fn query_in_scope(&mut self, query: &ast::Query, place: Place) -> Result<BoundQuery, SqlError> {
-        if place != Place::Outermost {
-            refuse_in_subquery(query)?;
-        }
         let first_own_slot = Slot(self.slots);
         let sources = self.from(&query.from, place)?;
         let row_slots = first_own_slot..Slot(self.slots);
@@ -152,75 +200,101 @@ impl Binder<'_> {
             .as_ref()
             .map(|filter| self.expr(filter))
             .transpose()?;
-        if query.group_by.len() > GROUP_KEYS_MAX {
-            return Err(SqlError::too_complex(
-                "it groups by more than 1000 expressions",
-                query.span,
-            ));
-        }
-        let keys = query
-            .group_by
-            .iter()
-            .map(|key| self.expr(key))
-            .collect::<Result<Vec<_>, _>>()?;
+        let keys = self.group_keys(&query.group_by.keys)?;
 
         self.mode = Mode::Gathering(Vec::new());
         let projection = self.projection(query, &sources)?;
+        let order = self.order(query)?;
         let aggregates = match std::mem::replace(&mut self.mode, Mode::Rows) {
             Mode::Gathering(aggregates) => aggregates,
-            Mode::Rows | Mode::Argument => Vec::new(),
+            Mode::Rows | Mode::Keys | Mode::Argument(_) => Vec::new(),
         };
-        let order = self.order(query)?;
+        self.check_star(query, &sources, !aggregates.is_empty())?;
         let rank = self.rank(query, keys.is_empty() && aggregates.is_empty())?;
-        let (projection, grouping) = if keys.is_empty() && aggregates.is_empty() {
-            (projection, None)
-        } else {
-            let keys: Vec<(Slot, Expr)> =
-                keys.into_iter().map(|key| (self.new_slot(), key)).collect();
-            let name = |slot| self.name_of(slot);
-            let projection = group::rewrite(projection, &keys, &row_slots, &name)?;
-            (projection, Some(Grouping { keys, aggregates }))
-        };
-        let (offset, limit) = self.window(query)?;
-        let distinct = query.select.distinct;
-        Ok(BoundQuery {
+        let mut bound = BoundQuery {
             sources,
             filter,
-            grouping,
+            grouping: None,
             projection,
             order,
             rank,
-            distinct,
-            offset,
-            limit,
-        })
+            distinct: query.select.distinct,
+            offset: 0,
+            limit: None,
+        };
+        if !keys.is_empty() || !aggregates.is_empty() {
+            self.grouped(&mut bound, keys, aggregates, &row_slots)?;
+        }
+        self.check_order(query, &mut bound)?;
+        (bound.offset, bound.limit) = self.window(query)?;
+        if place != Place::Outermost {
+            refuse_in_subquery(query)?;
+        }
+        Ok(bound)
+    }
+
+    /// What rows are grouped by: something of the rows, and of each row alone.
+    fn group_keys(&mut self, keys: &[ast::Expr]) -> Result<Vec<Expr>, SqlError> {
+        if let Some(key) = keys.get(GROUP_KEYS_MAX) {
+            let what = "it groups by more than 1000 expressions";
+            return Err(SqlError::too_complex(what, key.span));
+        }
+        let outer = std::mem::replace(&mut self.mode, Mode::Keys);
+        let mut bound = Vec::with_capacity(keys.len());
+        for key in keys {
+            let expr = self.expr(key)?;
+            if expr.constant().is_some() || !group::refers_to_a_row(&expr) {
+                return Err(SqlError::group_by_constant(key.span));
+            }
+            bound.push(expr);
+        }
+        self.mode = outer;
+        Ok(bound)
+    }
+
+    /// Puts the variables of the groups in the place of what is of the rows.
+    fn grouped(
+        &mut self,
+        bound: &mut BoundQuery,
+        keys: Vec<Expr>,
+        aggregates: Vec<(Slot, AggregateKind, Expr)>,
+        rows: &std::ops::Range<Slot>,
+    ) -> Result<(), SqlError> {
+        let keys: Vec<(Slot, Expr)> = keys.into_iter().map(|key| (self.new_slot(), key)).collect();
+        let text = |span| self.text.at(span);
+        let nothing = Projection::Object(Vec::new());
+        let projection = std::mem::replace(&mut bound.projection, nothing);
+        bound.projection = group::rewrite(projection, &keys, rows, &text)?;
+        let paths: Vec<(Slot, Expr)> = keys
+            .iter()
+            .filter(|(_, key)| self.path(key).is_some() || group::is_path(key))
+            .cloned()
+            .collect();
+        if keys.is_empty() {
+            // There is one row: any path will do.
+            bound.order.retain(|item| !group::is_path(&item.expr));
+        }
+        for item in &mut bound.order {
+            item.expr = group::rewrite_order(item.expr.clone(), &paths, rows, &text)?;
+        }
+        bound.grouping = Some(Grouping { keys, aggregates });
+        Ok(())
     }
 }
 
 /// Clauses that the service refuses inside another query.
 fn refuse_in_subquery(query: &ast::Query) -> Result<(), SqlError> {
-    if query.select.top.is_some() {
-        return Err(SqlError::not_in_subquery("SC2203", "'TOP'", query.span));
-    }
-    if let Some(window) = &query.window {
-        return Err(SqlError::not_in_subquery(
-            "SC2204",
-            "'OFFSET LIMIT' clause",
-            window.span,
-        ));
-    }
     match &query.order_by {
-        ast::OrderBy::None => Ok(()),
-        ast::OrderBy::Items(_) => Err(SqlError::not_in_subquery(
-            "SC2202",
-            "'ORDER BY'",
-            query.span,
-        )),
-        ast::OrderBy::Rank(_, span) => Err(SqlError::not_in_subquery(
-            "SC2228",
-            "The ORDER BY RANK clause",
-            *span,
-        )),
+        ast::OrderBy::None => {}
+        ast::OrderBy::Items(_, span) => return Err(SqlError::order_by_in_subquery(*span)),
+        ast::OrderBy::Rank(by) => return Err(SqlError::rank_in_subquery(by.span)),
+    }
+    if let Some(top) = &query.select.top {
+        return Err(SqlError::top_in_subquery(top.span));
+    }
+    match &query.window {
+        Some(window) => Err(SqlError::offset_in_subquery(window.span)),
+        None => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@ use super::Binder;
 use crate::ast::Query;
 use crate::error::SqlError;
 use crate::plan::{Expr, ExprKind, Slot, Step};
+use crate::span::Span;
 
 /// The document paths that aliases stand for.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +39,8 @@ impl Binder<'_> {
             })
         };
         match root(expr) {
-            Some(slot) if iterated(&self.name_of(slot)) => SqlError::order_over_join(expr.span),
-            Some(_) | None => SqlError::unsupported_order(expr.span),
+            Some(slot) if self.name_of(slot).is_some_and(iterated) => SqlError::order_over_join(),
+            Some(_) | None => SqlError::unsupported_order(Span::default()),
         }
     }
 }

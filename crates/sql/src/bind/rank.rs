@@ -3,10 +3,9 @@
 use lapsedb_value::{Str, Value};
 
 use super::Binder;
-use crate::ast::{self, OrderBy, Query};
+use crate::ast::{self, OrderBy, Query, RankBy};
 use crate::error::SqlError;
 use crate::plan::{Expr, ExprKind, Rank, RankComponent};
-use crate::span::Span;
 
 /// For the distance of two vectors, whether a large one means that they are near.
 pub(super) fn nearest_is_largest(expr: &Expr) -> Option<bool> {
@@ -26,25 +25,29 @@ pub(super) fn nearest_is_largest(expr: &Expr) -> Option<bool> {
     Some(!euclidean)
 }
 
+/// Whether rows can be sorted by an expression that is no path: a distance.
+pub(super) fn can_be_sorted_by(expr: &Expr) -> bool {
+    const SORTABLE: [&str; 2] = ["ST_DISTANCE", "VectorDistance"];
+    matches!(&expr.kind, ExprKind::Call(function, _) if SORTABLE.contains(&function.name))
+}
+
 impl Binder<'_> {
     /// What the rows are ranked by, if they are.
     pub(super) fn rank(&mut self, query: &Query, plain: bool) -> Result<Option<Rank>, SqlError> {
-        let OrderBy::Rank(call, span) = &query.order_by else {
+        let OrderBy::Rank(RankBy { call, sorted, span }) = &query.order_by else {
             return Ok(None);
         };
-        check_sources(query, *span)?;
+        check_sources(query)?;
+        if *sorted {
+            return Err(SqlError::rank_sort_order(*span));
+        }
         if !plain || query.select.distinct {
             // The service's code for this text is not known.
             let message = "The ORDER BY RANK clause cannot be combined with aggregates, GROUP BY or DISTINCT.";
             return Err(SqlError::new("SC2221", message, *span));
         }
-        if query.select.top.is_none() && query.window.is_none() {
-            // The service's code for this text is not known.
-            let message = "The ORDER BY RANK clause needs a TOP or an OFFSET LIMIT clause.";
-            return Err(SqlError::new("SC2221", message, *span));
-        }
         let ast::ExprKind::Call { name, args, .. } = &call.kind else {
-            return Err(not_ranked(*span));
+            return Err(SqlError::not_ranked(*span));
         };
         if !name.text.eq_ignore_ascii_case("RRF") {
             return Ok(Some(Rank {
@@ -79,7 +82,7 @@ impl Binder<'_> {
 
     fn component(&mut self, expr: &ast::Expr) -> Result<RankComponent, SqlError> {
         let ast::ExprKind::Call { name, args, .. } = &expr.kind else {
-            return Err(not_ranked(expr.span));
+            return Err(SqlError::not_ranked(expr.span));
         };
         if name.text.eq_ignore_ascii_case("VectorDistance") {
             let distance = self.expr(expr)?;
@@ -90,7 +93,7 @@ impl Binder<'_> {
             });
         }
         if !name.text.eq_ignore_ascii_case("FullTextScore") {
-            return Err(not_ranked(expr.span));
+            return Err(SqlError::not_ranked(expr.span));
         }
         let [text, wanted @ ..] = args.as_slice() else {
             return Err(SqlError::arity("FullTextScore", 2, None, expr.span));
@@ -149,26 +152,11 @@ fn collect(value: Option<&Value>, terms: &mut Vec<Str>) -> Option<()> {
     Some(())
 }
 
-fn check_sources(query: &Query, span: Span) -> Result<(), SqlError> {
-    let refused = |code, what: &str| {
-        Err(SqlError::new(
-            code,
-            format!("{what} is not allowed with the ORDER BY RANK clause."),
-            span,
-        ))
-    };
+fn check_sources(query: &Query) -> Result<(), SqlError> {
     match query.from.as_slice() {
-        [source] if source.is_query() => refused("SC2225", "A FROM subquery"),
-        [source] if source.iterates => refused("SC2223", "FROM with IN"),
+        [source] if source.is_query() => Err(SqlError::rank_of_subquery(source.span)),
+        [source] if source.iterates => Err(SqlError::rank_of_elements(source.span)),
         [_] | [] => Ok(()),
-        [_, _, ..] => refused("SC2224", "JOIN"),
+        [_, joined, ..] => Err(SqlError::rank_of_join(joined.span)),
     }
-}
-
-fn not_ranked(span: Span) -> SqlError {
-    SqlError::new(
-        "SC2221",
-        "The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.",
-        span,
-    )
 }

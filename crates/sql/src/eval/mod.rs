@@ -22,7 +22,7 @@ pub use sources::Flow;
 pub(crate) use sources::{rows, values};
 pub(crate) use weight::weight;
 
-use crate::ast::{SubqueryKind, UnaryOp};
+use crate::ast::{BinaryOp, SubqueryKind, UnaryOp};
 use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
 use crate::exec::Pipeline;
@@ -57,6 +57,7 @@ pub(crate) fn eval<'a>(
             ctx.made(operators::binary(*op, &left, &right))
                 .map(Cow::Owned)
         }
+        ExprKind::Chain(first, rest) => chain(ctx, first, rest, scope).map(Cow::Owned),
         ExprKind::And(terms) => junction(ctx, terms, scope, false),
         ExprKind::Or(terms) => junction(ctx, terms, scope, true),
         ExprKind::Coalesce(left, right) => match eval(ctx, left, scope)? {
@@ -93,7 +94,16 @@ pub(crate) fn eval<'a>(
             like(ctx, &value, &pattern, *escape, *negated, expr.span)
         }
         ExprKind::Call(function, args) => call(ctx, function, args, scope),
+        ExprKind::UserFunction(name, _) => Err(SqlError::unknown_function(
+            &format!("udf.{name}"),
+            expr.span,
+        )),
         ExprKind::Subquery(kind, query) => subquery(ctx, *kind, query, scope, expr.span),
+        ExprKind::Let(slot, value, body) => {
+            let value = own(ctx, eval(ctx, value, scope)?)?;
+            let inner = Scope::one(*slot, &value, scope);
+            own(ctx, eval(ctx, body, Some(&inner))?).map(Cow::Owned)
+        }
     }
 }
 
@@ -198,6 +208,22 @@ fn unary(op: UnaryOp, operand: &Value) -> Value {
             .as_f64()
             .map_or(Value::Undefined, |n| Value::Int32(!operators::to_int32(n))),
     }
+}
+
+/// Operators of one level, from left to right.
+#[inline(never)]
+fn chain(
+    ctx: &Ctx<'_>,
+    first: &Expr,
+    rest: &[(BinaryOp, Expr)],
+    scope: ScopeRef<'_>,
+) -> Result<Value, SqlError> {
+    let mut left = eval(ctx, first, scope)?;
+    for (op, operand) in rest {
+        let right = eval(ctx, operand, scope)?;
+        left = Cow::Owned(ctx.made(operators::binary(*op, &left, &right))?);
+    }
+    own(ctx, left)
 }
 
 /// `AND` is decided by false, `OR` by true; anything but a boolean leaves both undecided.
@@ -313,7 +339,7 @@ fn subquery<'a>(
     let enough = match kind {
         SubqueryKind::Exists | SubqueryKind::First => Some(1),
         SubqueryKind::Scalar => Some(2),
-        SubqueryKind::Array | SubqueryKind::All | SubqueryKind::Any | SubqueryKind::Last => None,
+        SubqueryKind::Array | SubqueryKind::All | SubqueryKind::Last => None,
     };
     let mut rows = Pipeline::run_nested(ctx, query, scope, enough)?;
     Ok(Cow::Owned(match kind {
@@ -323,6 +349,5 @@ fn subquery<'a>(
         SubqueryKind::First => rows.into_iter().next().unwrap_or_default(),
         SubqueryKind::Array => Value::Array(rows),
         SubqueryKind::All => Value::Bool(!rows.iter().any(|row| row.as_bool() == Some(false))),
-        SubqueryKind::Any => Value::Bool(rows.iter().any(|row| row.as_bool() == Some(true))),
     }))
 }

@@ -7,6 +7,7 @@ use crate::bound::Bound;
 use crate::error::SqlError;
 use crate::eval::{self, Ctx, Env, Flow, Scope};
 use crate::plan::SourceKind;
+use crate::stack;
 
 /// How far a streaming query has come, so that a later execution can go on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +124,9 @@ impl<'a> Executor<'a> {
         rows_done: u32,
     ) -> Result<Flow, SqlError> {
         self.ctx.next_document();
-        self.pipeline.push(&self.ctx, document, ordinal, rows_done)
+        stack::for_height(self.bound.height, || {
+            self.pipeline.push(&self.ctx, document, ordinal, rows_done)
+        })
     }
 
     /// Whether the filter keeps a document. Only a query that [returns documents](Bound::returns_documents)
@@ -133,11 +136,10 @@ impl<'a> Executor<'a> {
         let query = self.bound.query();
         match (&query.filter, query.sources.as_slice()) {
             (Some(filter), [source]) if matches!(source.kind, SourceKind::Container) => {
-                eval::holds(
-                    &self.ctx,
-                    filter,
-                    Some(&Scope::one(source.slot, document, None)),
-                )
+                let scope = Scope::one(source.slot, document, None);
+                stack::for_height(self.bound.height, || {
+                    eval::holds(&self.ctx, filter, Some(&scope))
+                })
             }
             _ => Ok(true),
         }
@@ -155,14 +157,17 @@ impl<'a> Executor<'a> {
 
     /// The rows that are left, after the last document.
     pub fn finish(self) -> Result<Vec<Value>, SqlError> {
-        self.ctx.next_document();
-        self.pipeline.finish(&self.ctx).map(values)
+        self.rest().map(values)
     }
 
     /// The same, with their keys.
     pub fn finish_keyed(self) -> Result<Vec<Row>, SqlError> {
+        self.rest().map(keyed)
+    }
+
+    fn rest(self) -> Result<Vec<(Vec<u8>, Value)>, SqlError> {
         self.ctx.next_document();
-        self.pipeline.finish(&self.ctx).map(keyed)
+        stack::for_height(self.bound.height, || self.pipeline.finish(&self.ctx))
     }
 }
 

@@ -4,8 +4,6 @@
 
 mod args;
 mod array;
-mod civil;
-mod civil_format;
 mod conditional;
 mod datetime;
 mod fulltext;
@@ -27,6 +25,8 @@ use lapsedb_value::Value;
 
 use crate::error::SqlError;
 use crate::eval::{Ctx, weight};
+use crate::plan::Expr;
+use crate::span::Span;
 use args::Args;
 
 /// A built-in function.
@@ -47,7 +47,12 @@ pub struct Function {
     /// How much of its arguments it goes through.
     pub reads: Reads,
     pub(crate) call: Call,
+    /// What has to hold of the arguments as they stand in the query, before any document is read.
+    pub(crate) check: Option<Check>,
 }
+
+/// Refuses arguments of a call that stands at that place. Those that depend on no document are constants already.
+pub(crate) type Check = fn(&[Expr], Span) -> Result<(), SqlError>;
 
 /// What the result of a function depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +114,13 @@ impl Function {
         Function { reads, ..self }
     }
 
+    const fn checked(self, check: Check) -> Function {
+        Function {
+            check: Some(check),
+            ..self
+        }
+    }
+
     /// Whether it takes so many arguments.
     pub fn takes(&self, count: usize) -> bool {
         count >= usize::from(self.min) && self.max.is_none_or(|max| count <= usize::from(max))
@@ -167,6 +179,7 @@ const fn pure(
         rank_only: false,
         reads: Reads::All,
         call: Call::Plain(call),
+        check: None,
     }
 }
 
@@ -187,6 +200,7 @@ const fn with_cache(
         rank_only: false,
         reads: Reads::All,
         call: Call::Context(call),
+        check: None,
     }
 }
 
@@ -206,6 +220,7 @@ const fn with_context(
         rank_only: false,
         reads: Reads::All,
         call: Call::Context(call),
+        check: None,
     }
 }
 
@@ -225,6 +240,7 @@ const fn rank_only(
         rank_only: true,
         reads: Reads::All,
         call: Call::Plain(call),
+        check: None,
     }
 }
 
@@ -241,7 +257,7 @@ const ALIASES: [(&str, &str); 5] = [
 static FUNCTIONS: [Function; 140] = [
     pure("ABS", 1, Some(1), math::abs::call, "The absolute value of a number."),
     pure("ACOS", 1, Some(1), math::acos::call, "The angle whose cosine is the number, in radians."),
-    with_context("Ago", 2, Some(2), datetime::ago::call, "The time of the query less some parts, as text."),
+    with_context("Ago", 1, Some(2), datetime::current::ago, "The time of the query less some parts or a time span, as text.").checked(datetime::arithmetic::check_shift),
     pure("ARRAY_AVG", 1, Some(1), array::array_avg::call, "The average of the numbers in an array."),
     with_cache("ARRAY_CONCAT", 2, None, array::array_concat::call, "One array after the other."),
     pure("ARRAY_CONTAINS", 2, Some(3), array::array_contains::call, "Whether an array has the value, or an object that has all its members.").reads(Reads::FirstForEach),
@@ -266,15 +282,15 @@ static FUNCTIONS: [Function; 140] = [
     pure("ContainsAnyCs", 2, None, string::contains_any_cs::call, "Whether a string contains any of the others.").reads(Reads::FirstForEach),
     pure("COS", 1, Some(1), math::cos::call, "The cosine of an angle in radians."),
     pure("COT", 1, Some(1), math::cot::call, "The cotangent of an angle in radians."),
-    pure("DateTimeAdd", 3, Some(3), datetime::date_time_add::call, "A time with some parts added."),
-    pure("DateTimeBin", 2, Some(4), datetime::date_time_bin::call, "A time rounded down to a multiple of some parts."),
-    pure("DateTimeDiff", 3, Some(3), datetime::date_time_diff::call, "How many boundaries of a part lie between two times."),
-    pure("DateTimeFormat", 2, Some(2), datetime::date_time_format::call, "A time written by a format."),
-    pure("DateTimeFromParts", 3, Some(7), datetime::date_time_from_parts::call, "A time from year, month, day, hour, minute, second and units of 100 ns."),
-    pure("DateTimePart", 2, Some(2), datetime::date_time_part::call, "A part of a time."),
-    pure("DateTimeToTicks", 1, Some(1), datetime::date_time_to_ticks::call, "A time in units of 100 ns since 1970."),
-    pure("DateTimeToTimestamp", 1, Some(1), datetime::date_time_to_timestamp::call, "A time in milliseconds since 1970."),
-    pure("DAY", 1, Some(1), datetime::day::call, "The day of a time."),
+    pure("DateTimeAdd", 2, Some(3), datetime::arithmetic::add, "A date-time with some parts or a time span added.").checked(datetime::arithmetic::check_add),
+    pure("DateTimeBin", 2, Some(4), datetime::arithmetic::bin, "A time rounded down to a multiple of some parts."),
+    pure("DateTimeDiff", 3, Some(3), datetime::arithmetic::diff, "How many boundaries of a part lie between two times."),
+    pure("DateTimeFormat", 2, Some(2), datetime::text::format, "A time written by a format."),
+    pure("DateTimeFromParts", 3, Some(7), datetime::parts::from_parts, "A time from year, month, day, hour, minute, second and units of 100 ns."),
+    pure("DateTimePart", 2, Some(2), datetime::parts::part, "A part of a time."),
+    pure("DateTimeToTicks", 1, Some(1), datetime::text::to_ticks, "A time in units of 100 ns since 1970."),
+    pure("DateTimeToTimestamp", 1, Some(1), datetime::text::to_timestamp, "A time in milliseconds since 1970."),
+    pure("DAY", 1, Some(1), datetime::parts::day, "The day of a time."),
     pure("DEGREES", 1, Some(1), math::degrees::call, "An angle in degrees, from radians."),
     pure("DocumentId", 1, Some(1), item::document_id::call, "The number of an item within its container.").reads(Reads::Types),
     pure("ENDSWITH", 2, Some(3), string::ends_with::call, "Whether a string ends with another; the third argument ignores case."),
@@ -284,12 +300,12 @@ static FUNCTIONS: [Function; 140] = [
     pure("FullTextContainsAll", 2, None, fulltext::full_text_contains_all::call, "Whether a text contains all of the words or phrases.").reads(Reads::FirstForEach),
     pure("FullTextContainsAny", 2, None, fulltext::full_text_contains_any::call, "Whether a text contains any of the words or phrases.").reads(Reads::FirstForEach),
     rank_only("FullTextScore", 2, None, fulltext::full_text_score::call, "The relevance of a text to words; only in ORDER BY RANK."),
-    with_context("GetCurrentDateTime", 0, Some(0), datetime::get_current_date_time::call, "The time of the query as text."),
-    with_context("GetCurrentDateTimeStatic", 0, Some(0), datetime::get_current_date_time_static::call, "The time of the query as text."),
-    with_context("GetCurrentTicks", 0, Some(0), datetime::get_current_ticks::call, "The time of the query in units of 100 ns since 1970."),
-    with_context("GetCurrentTicksStatic", 0, Some(0), datetime::get_current_ticks_static::call, "The time of the query in units of 100 ns since 1970."),
-    with_context("GetCurrentTimestamp", 0, Some(0), datetime::get_current_timestamp::call, "The time of the query in milliseconds since 1970."),
-    with_context("GetCurrentTimestampStatic", 0, Some(0), datetime::get_current_timestamp_static::call, "The time of the query in milliseconds since 1970."),
+    with_context("GetCurrentDateTime", 0, Some(0), datetime::current::date_time, "The time of the query as text."),
+    with_context("GetCurrentDateTimeStatic", 0, Some(0), datetime::current::date_time, "The time of the query as text."),
+    with_context("GetCurrentTicks", 0, Some(0), datetime::current::ticks, "The time of the query in units of 100 ns since 1970."),
+    with_context("GetCurrentTicksStatic", 0, Some(0), datetime::current::ticks, "The time of the query in units of 100 ns since 1970."),
+    with_context("GetCurrentTimestamp", 0, Some(0), datetime::current::timestamp, "The time of the query in milliseconds since 1970."),
+    with_context("GetCurrentTimestampStatic", 0, Some(0), datetime::current::timestamp, "The time of the query in milliseconds since 1970."),
     pure("HASH", 1, None, item::hash::call, "A number that is the same for equal values."),
     pure("IIF", 3, Some(3), conditional::iif::call, "The second argument if the first is true, else the third."),
     pure("INDEX_OF", 2, Some(3), string::index_of::call, "Where a string first occurs in another, or -1."),
@@ -306,7 +322,7 @@ static FUNCTIONS: [Function; 140] = [
     pure("IntSub", 2, Some(2), integer::int_sub::call, "The difference of two 64-bit integers."),
     pure("IS_ARRAY", 1, Some(1), types::is_array::call, "Whether the value is an array.").reads(Reads::Types),
     pure("IS_BOOL", 1, Some(1), types::is_bool::call, "Whether the value is a boolean.").reads(Reads::Types),
-    pure("IS_DATETIME", 1, Some(1), datetime::is_datetime::call, "Whether the value is a time as text."),
+    pure("IS_DATETIME", 1, Some(1), datetime::text::is_datetime, "Whether the value is a time as text."),
     pure("IS_DEFINED", 1, Some(1), types::is_defined::call, "Whether there is a value.").reads(Reads::Types),
     pure("IS_FINITE_NUMBER", 1, Some(1), types::is_finite_number::call, "Whether the value is a finite number.").reads(Reads::Types),
     pure("IS_INTEGER", 1, Some(1), types::is_integer::call, "Whether the value is a whole number of 64 bits.").reads(Reads::Types),
@@ -326,8 +342,8 @@ static FUNCTIONS: [Function; 140] = [
     pure("LOG10", 1, Some(1), math::log10::call, "The logarithm of a number to base 10."),
     pure("LOWER", 1, Some(1), string::lower::call, "A string in lower case."),
     pure("LTRIM", 1, Some(2), string::ltrim::call, "A string without blanks, or the given characters, at its start."),
-    pure("MONTH", 1, Some(1), datetime::month::call, "The month of a time."),
-    with_context("Now", 0, Some(0), datetime::now::call, "The time of the query as text."),
+    pure("MONTH", 1, Some(1), datetime::parts::month, "The month of a time."),
+    with_context("Now", 0, Some(2), datetime::current::now, "The time of the query as text, or with some parts or a time span added.").checked(datetime::arithmetic::check_shift),
     pure("NumberBin", 1, Some(2), math::number_bin::call, "A number rounded down to a multiple of the bin size."),
     with_cache("ObjectToArray", 1, Some(3), array::object_to_array::call, "The members of an object as an array of name and value."),
     pure("PI", 0, Some(0), math::pi::call, "The number pi."),
@@ -371,14 +387,14 @@ static FUNCTIONS: [Function; 140] = [
     pure("SubstringAfter", 2, Some(2), string::substring_after::call, "What follows the first occurrence of another string."),
     pure("SubstringBefore", 2, Some(2), string::substring_before::call, "What precedes the first occurrence of another string."),
     pure("TAN", 1, Some(1), math::tan::call, "The tangent of an angle in radians."),
-    pure("TicksToDateTime", 1, Some(1), datetime::ticks_to_date_time::call, "The time so many units of 100 ns after 1970."),
-    pure("TimestampToDateTime", 1, Some(1), datetime::timestamp_to_date_time::call, "The time so many milliseconds after 1970."),
+    pure("TicksToDateTime", 1, Some(2), datetime::text::from_ticks, "The time so many units of 100 ns after 1970, by a format if one is given."),
+    pure("TimestampToDateTime", 1, Some(2), datetime::text::from_timestamp, "The time so many milliseconds after 1970, by a format if one is given."),
     pure("ToString", 1, Some(1), string::to_string::call, "A value as text; strings stay as they are."),
     pure("TRIM", 1, Some(2), string::trim::call, "A string without blanks, or the given characters, at both ends."),
     pure("TRUNC", 1, Some(1), math::trunc::call, "A number without its fraction."),
     pure("UPPER", 1, Some(1), string::upper::call, "A string in upper case."),
     pure("VectorDistance", 2, Some(4), vector::vector_distance::call, "The similarity or distance of two vectors."),
-    pure("YEAR", 1, Some(1), datetime::year::call, "The year of a time."),
+    pure("YEAR", 1, Some(1), datetime::parts::year, "The year of a time."),
 ];
 
 #[cfg(test)]

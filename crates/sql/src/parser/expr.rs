@@ -1,7 +1,12 @@
 //! Operators, by precedence climbing.
+//!
+//! From the tightest: unary operators, `* / %`, `+ - & ^ |` and `||`, shifts with comparisons, then `IN` and `LIKE`, `AND`,
+//! `OR`. `BETWEEN` stands alone or in parentheses, for its `AND` is not told from the operator. `??` and `? :` are loosest.
+
+use lapsedb_value::Value;
 
 use super::{Parser, literal};
-use crate::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
 use crate::error::SqlError;
 use crate::keyword::Keyword;
 use crate::lexer::Kind;
@@ -9,61 +14,65 @@ use crate::lexer::Kind;
 /// How tightly an operator binds; larger is tighter.
 type Level = u8;
 
-const COALESCE: Level = 2;
-const OR: Level = 3;
-const AND: Level = 4;
-const NOT: Level = 5;
-const PREDICATE: Level = 6;
-const LOOSEST_BINARY: Level = 7;
-const TIGHTEST: Level = 16;
+const COMPARISON: Level = 1;
+const SUM: Level = 2;
+const PRODUCT: Level = 3;
 
-/// What may follow an operand.
-enum Infix {
-    Binary(BinaryOp),
-    And,
-    Or,
-    Coalesce,
-    In,
-    Between,
-    Like,
-}
-
+/// The operators with two operands whose level is the same bind from left to right.
 fn binary(symbol: &str) -> Option<(Level, BinaryOp)> {
     Some(match symbol {
-        "*" => (15, BinaryOp::Multiply),
-        "/" => (15, BinaryOp::Divide),
-        "%" => (15, BinaryOp::Modulo),
-        "+" => (14, BinaryOp::Add),
-        "-" => (14, BinaryOp::Subtract),
-        "<<" => (13, BinaryOp::ShiftLeft),
-        ">>" => (13, BinaryOp::ShiftRight),
-        ">>>" => (13, BinaryOp::ShiftRightZero),
-        "<" => (12, BinaryOp::Less),
-        "<=" => (12, BinaryOp::LessOrEqual),
-        ">" => (12, BinaryOp::Greater),
-        ">=" => (12, BinaryOp::GreaterOrEqual),
-        "=" => (11, BinaryOp::Equal),
-        "!=" | "<>" => (11, BinaryOp::NotEqual),
-        "&" => (10, BinaryOp::BitAnd),
-        "^" => (9, BinaryOp::BitXor),
-        "|" => (8, BinaryOp::BitOr),
-        "||" => (LOOSEST_BINARY, BinaryOp::Concat),
+        "*" => (PRODUCT, BinaryOp::Multiply),
+        "/" => (PRODUCT, BinaryOp::Divide),
+        "%" => (PRODUCT, BinaryOp::Modulo),
+        "+" => (SUM, BinaryOp::Add),
+        "-" => (SUM, BinaryOp::Subtract),
+        "&" => (SUM, BinaryOp::BitAnd),
+        "^" => (SUM, BinaryOp::BitXor),
+        "|" => (SUM, BinaryOp::BitOr),
+        "||" => (SUM, BinaryOp::Concat),
+        "<<" => (COMPARISON, BinaryOp::ShiftLeft),
+        ">>" => (COMPARISON, BinaryOp::ShiftRight),
+        ">>>" => (COMPARISON, BinaryOp::ShiftRightZero),
+        "<" => (COMPARISON, BinaryOp::Less),
+        "<=" => (COMPARISON, BinaryOp::LessOrEqual),
+        ">" => (COMPARISON, BinaryOp::Greater),
+        ">=" => (COMPARISON, BinaryOp::GreaterOrEqual),
+        "=" => (COMPARISON, BinaryOp::Equal),
+        "!=" | "<>" => (COMPARISON, BinaryOp::NotEqual),
         _ => return None,
     })
 }
 
+/// What `AND` and `OR` have in common.
+#[derive(Clone, Copy)]
+struct Junction {
+    word: Keyword,
+    make: fn(Vec<Expr>) -> ExprKind,
+}
+
+const OR: Junction = Junction {
+    word: Keyword::Or,
+    make: ExprKind::Or,
+};
+const AND: Junction = Junction {
+    word: Keyword::And,
+    make: ExprKind::And,
+};
+
 impl Parser<'_> {
     /// Any expression.
     pub(super) fn expr(&mut self) -> Result<Expr, SqlError> {
-        self.enter()?;
-        let condition = self.climb(COALESCE)?;
-        let expr = if self.take_symbol("?") {
-            self.branches(condition)?
+        self.nested(Parser::conditional)
+    }
+
+    /// `a ? b : c`
+    fn conditional(&mut self) -> Result<Expr, SqlError> {
+        let condition = self.coalesced()?;
+        if self.take_symbol("?") {
+            self.branches(condition)
         } else {
-            condition
-        };
-        self.leave();
-        Ok(expr)
+            Ok(condition)
+        }
     }
 
     #[inline(never)]
@@ -78,85 +87,121 @@ impl Parser<'_> {
         )
     }
 
-    /// An operand and every operator after it that binds at least so tightly.
-    fn climb(&mut self, least: Level) -> Result<Expr, SqlError> {
-        let mut left = self.prefix(least)?;
-        // What was just built may only be an operand of something looser: `a IN (1) = b` is refused.
-        let mut most = TIGHTEST;
-        while let Some((level, infix, negated)) = self.infix() {
-            if level < least || level > most {
-                break;
-            }
-            self.at += 1 + usize::from(negated);
-            left = self.apply(left, level, infix, negated)?;
-            most = if level == PREDICATE { AND } else { level };
+    /// `a ?? b ?? c`, from the right.
+    fn coalesced(&mut self) -> Result<Expr, SqlError> {
+        let left = self.predicate()?;
+        if !self.take_symbol("??") {
+            return Ok(left);
         }
-        Ok(left)
+        let right = self.nested(Parser::coalesced)?;
+        let span = left.span.to(right.span);
+        self.node(ExprKind::Coalesce(Box::new(left), Box::new(right)), span)
     }
 
-    /// The operator that comes next, and whether a `NOT` stands before it.
-    fn infix(&self) -> Option<(Level, Infix, bool)> {
+    /// `a BETWEEN b AND c`, or what `OR`, `AND`, `IN`, `LIKE` and tighter operators make.
+    fn predicate(&mut self) -> Result<Expr, SqlError> {
+        let first = self.climb(COMPARISON)?;
         let negated = self.is_keyword(Keyword::Not);
-        match self.ahead(usize::from(negated)).kind {
-            Kind::Keyword(Keyword::In) => Some((PREDICATE, Infix::In, negated)),
-            Kind::Keyword(Keyword::Between) => Some((PREDICATE, Infix::Between, negated)),
-            Kind::Keyword(Keyword::Like) => Some((PREDICATE, Infix::Like, negated)),
-            _ if negated => None,
-            Kind::Keyword(Keyword::And) => Some((AND, Infix::And, false)),
-            Kind::Keyword(Keyword::Or) => Some((OR, Infix::Or, false)),
-            Kind::Symbol("??") => Some((COALESCE, Infix::Coalesce, false)),
-            Kind::Symbol(symbol) => {
-                binary(symbol).map(|(level, op)| (level, Infix::Binary(op), false))
+        if self.ahead(usize::from(negated)).kind == Kind::Keyword(Keyword::Between) {
+            self.at += 1 + usize::from(negated);
+            return self.between(first, negated);
+        }
+        let first = self.in_or_like(first)?;
+        let first = self.junction(AND, first)?;
+        self.junction(OR, first)
+    }
+
+    /// `a AND b AND c`, of which the first operand is read already.
+    fn junction(&mut self, junction: Junction, first: Expr) -> Result<Expr, SqlError> {
+        if !self.is_keyword(junction.word) {
+            return Ok(first);
+        }
+        let mut span = first.span;
+        let mut terms = vec![first];
+        while self.take_keyword(junction.word) {
+            self.count_junction(junction.word)?;
+            let operand = self.climb(COMPARISON)?;
+            let mut term = self.in_or_like(operand)?;
+            if junction.word == Keyword::Or {
+                term = self.junction(AND, term)?;
             }
-            _ => None,
+            span = span.to(term.span);
+            terms.push(term);
+        }
+        self.node((junction.make)(terms), span)
+    }
+
+    /// An operand and every operator after it that binds at least so tightly.
+    fn climb(&mut self, least: Level) -> Result<Expr, SqlError> {
+        if least > PRODUCT {
+            return self.prefix();
+        }
+        let first = self.climb(least + 1)?;
+        let Some(op) = self.operator(least) else {
+            return Ok(first);
+        };
+        self.chain(least, first, op)
+    }
+
+    /// The operator that comes next, if it is of that level.
+    fn operator(&self, wanted: Level) -> Option<BinaryOp> {
+        let Kind::Symbol(symbol) = self.peek().kind else {
+            return None;
+        };
+        binary(symbol)
+            .filter(|(level, _)| *level == wanted)
+            .map(|(_, op)| op)
+    }
+
+    #[inline(never)]
+    fn chain(&mut self, level: Level, first: Expr, op: BinaryOp) -> Result<Expr, SqlError> {
+        let mut rest = Vec::new();
+        let mut next = Some(op);
+        let mut span = first.span;
+        while let Some(op) = next {
+            self.at += 1;
+            let operand = self.climb(level + 1)?;
+            span = span.to(operand.span);
+            rest.push((op, operand));
+            next = self.operator(level);
+        }
+        let first = Box::new(first);
+        match (rest.pop(), rest.is_empty()) {
+            (Some((op, operand)), true) => {
+                self.node(ExprKind::Binary(op, first, Box::new(operand)), span)
+            }
+            (last, _) => {
+                rest.extend(last);
+                self.node(ExprKind::Chain(first, rest), span)
+            }
+        }
+    }
+
+    /// `a IN (b)` or `a LIKE b`, of which the first operand is read already.
+    fn in_or_like(&mut self, operand: Expr) -> Result<Expr, SqlError> {
+        let negated = self.is_keyword(Keyword::Not);
+        let word = self.ahead(usize::from(negated));
+        // `LET a = b IN c` has an `IN` of its own, which no parenthesis follows.
+        let list = self.ahead(usize::from(negated) + 1);
+        let belongs_to_let = self.in_let && !negated && list.kind != Kind::Symbol("(");
+        match word.kind {
+            Kind::Keyword(Keyword::In) if !belongs_to_let => {
+                self.at += 1 + usize::from(negated);
+                self.in_list(operand, negated)
+            }
+            Kind::Keyword(Keyword::Like) => {
+                self.at += 1 + usize::from(negated);
+                self.like(operand, negated)
+            }
+            _ if negated => {
+                self.at += 1;
+                Err(self.unexpected())
+            }
+            _ => Ok(operand),
         }
     }
 
     #[inline(never)]
-    fn apply(
-        &mut self,
-        left: Expr,
-        level: Level,
-        infix: Infix,
-        negated: bool,
-    ) -> Result<Expr, SqlError> {
-        match infix {
-            Infix::Binary(op) => {
-                let right = self.climb(level + 1)?;
-                let span = left.span.to(right.span);
-                self.node(ExprKind::Binary(op, Box::new(left), Box::new(right)), span)
-            }
-            Infix::Coalesce => {
-                let right = self.climb(level + 1)?;
-                let span = left.span.to(right.span);
-                self.node(ExprKind::Coalesce(Box::new(left), Box::new(right)), span)
-            }
-            Infix::And => {
-                self.count_and()?;
-                let right = self.climb(level + 1)?;
-                let span = left.span.to(right.span);
-                let terms = match left.kind {
-                    ExprKind::And(terms) => joined(terms, right),
-                    _ => vec![left, right],
-                };
-                self.node(ExprKind::And(terms), span)
-            }
-            Infix::Or => {
-                self.count_or()?;
-                let right = self.climb(level + 1)?;
-                let span = left.span.to(right.span);
-                let terms = match left.kind {
-                    ExprKind::Or(terms) => joined(terms, right),
-                    _ => vec![left, right],
-                };
-                self.node(ExprKind::Or(terms), span)
-            }
-            Infix::In => self.in_list(left, negated),
-            Infix::Between => self.between(left, negated),
-            Infix::Like => self.like(left, negated),
-        }
-    }
-
     fn in_list(&mut self, needle: Expr, negated: bool) -> Result<Expr, SqlError> {
         self.expect_symbol("(")?;
         let mut list = vec![self.expr()?];
@@ -175,10 +220,11 @@ impl Parser<'_> {
         )
     }
 
+    #[inline(never)]
     fn between(&mut self, value: Expr, negated: bool) -> Result<Expr, SqlError> {
-        let low = self.climb(LOOSEST_BINARY)?;
+        let low = self.climb(COMPARISON)?;
         self.expect_keyword(Keyword::And)?;
-        let high = self.climb(LOOSEST_BINARY)?;
+        let high = self.climb(COMPARISON)?;
         let span = value.span.to(high.span);
         let (value, low, high) = (Box::new(value), Box::new(low), Box::new(high));
         self.node(
@@ -192,10 +238,11 @@ impl Parser<'_> {
         )
     }
 
+    #[inline(never)]
     fn like(&mut self, value: Expr, negated: bool) -> Result<Expr, SqlError> {
-        let pattern = self.climb(LOOSEST_BINARY)?;
+        let pattern = self.climb(COMPARISON)?;
         let escape = if self.take_keyword(Keyword::Escape) {
-            Some(self.escape_char()?)
+            Some(self.quoted_name()?)
         } else {
             None
         };
@@ -211,46 +258,60 @@ impl Parser<'_> {
         )
     }
 
-    fn escape_char(&mut self) -> Result<char, SqlError> {
+    /// A name in quotes.
+    pub(super) fn quoted_name(&mut self) -> Result<Name, SqlError> {
         let token = self.peek();
         if token.kind != Kind::String {
             return Err(self.unexpected());
         }
-        let text = literal::string(token)?;
-        let mut chars = text.chars();
-        match (chars.next(), chars.next()) {
-            (Some(c), None) => {
-                self.next();
-                Ok(c)
-            }
-            _ => Err(self.unexpected()),
-        }
+        self.next();
+        Ok(Name {
+            text: literal::string(token.text),
+            span: token.span,
+        })
     }
 
     /// An operand with the operators before it.
-    fn prefix(&mut self, least: Level) -> Result<Expr, SqlError> {
-        let token = self.peek();
-        let (op, level) = match token.kind {
-            Kind::Symbol("-") => (UnaryOp::Minus, TIGHTEST),
-            Kind::Symbol("+") => (UnaryOp::Plus, TIGHTEST),
-            Kind::Symbol("~") => (UnaryOp::BitNot, TIGHTEST),
-            // Among comparisons `NOT` reaches over them; after an operator it takes one operand.
-            Kind::Keyword(Keyword::Not) => {
-                (UnaryOp::Not, if least <= NOT { NOT } else { TIGHTEST })
-            }
+    fn prefix(&mut self) -> Result<Expr, SqlError> {
+        let op = match self.peek().kind {
+            Kind::Symbol("-") => UnaryOp::Minus,
+            Kind::Symbol("+") => UnaryOp::Plus,
+            Kind::Symbol("~") => UnaryOp::BitNot,
+            Kind::Keyword(Keyword::Not) => UnaryOp::Not,
             _ => return self.postfix(),
         };
-        self.enter()?;
-        self.next();
-        let operand = self.climb(level)?;
-        let span = token.span.to(operand.span);
-        let expr = self.node(ExprKind::Unary(op, Box::new(operand)), span)?;
-        self.leave();
-        Ok(expr)
+        let start = self.next().span;
+        let operand = self.nested(Parser::prefix)?;
+        let span = start.to(operand.span);
+        self.node(ExprKind::Unary(op, Box::new(operand)), span)
     }
-}
 
-fn joined(mut terms: Vec<Expr>, last: Expr) -> Vec<Expr> {
-    terms.push(last);
-    terms
+    /// `LET a = b IN c`, behind its parenthesis.
+    #[inline(never)]
+    pub(super) fn binding(&mut self) -> Result<Expr, SqlError> {
+        let start = self.next().span;
+        let name = self.name()?;
+        self.expect_symbol("=")?;
+        let outer = std::mem::replace(&mut self.in_let, true);
+        let value = self.expr();
+        self.in_let = outer;
+        let value = value?;
+        self.expect_keyword(Keyword::In)?;
+        let body = self.expr()?;
+        let span = start.to(body.span);
+        self.node(ExprKind::Let(name, Box::new(value), Box::new(body)), span)
+    }
+
+    /// A literal that is no number or string.
+    pub(super) fn word_literal(keyword: Keyword) -> Option<Value> {
+        Some(match keyword {
+            Keyword::True => Value::Bool(true),
+            Keyword::False => Value::Bool(false),
+            Keyword::Null => Value::Null,
+            Keyword::Undefined => Value::Undefined,
+            Keyword::NaN => Value::Double(f64::NAN),
+            Keyword::Infinity => Value::Double(f64::INFINITY),
+            _ => return None,
+        })
+    }
 }

@@ -2,19 +2,23 @@
 
 use lapsedb_value::{Str, Value};
 
-use crate::error::SqlError;
-use crate::lexer::Token;
-
-/// The value of a number token.
-pub(super) fn number(token: Token<'_>) -> Result<Value, SqlError> {
-    let (whole, double): (Option<i64>, Option<f64>) = match token.text.get(..2) {
-        Some("0x" | "0X") => hexadecimal(token.text),
-        _ => (token.text.parse().ok(), token.text.parse().ok()),
+/// The value of a number token; none if it is too large for a double.
+pub(crate) fn number(text: &str) -> Option<Value> {
+    let (whole, double): (Option<i64>, Option<f64>) = match text.get(..2) {
+        Some("0x" | "0X") => hexadecimal(text),
+        _ => (text.parse().ok(), text.parse().ok()),
     };
     match (whole, double) {
-        (Some(whole), _) => Ok(Value::from(whole)),
-        (None, Some(double)) if double.is_finite() => Ok(Value::number(double)),
-        (None, _) => Err(SqlError::number_literal(token.span)),
+        (Some(whole), _) => Some(Value::from(whole)),
+        (None, double) => double.filter(|n| n.is_finite()).map(Value::number),
+    }
+}
+
+/// The value of a number token that is written as a whole number of 64 bits.
+pub(super) fn whole(text: &str) -> Option<i64> {
+    match text.get(..2) {
+        Some("0x" | "0X") => hexadecimal(text).0,
+        _ => text.parse().ok(),
     }
 }
 
@@ -28,34 +32,47 @@ fn hexadecimal(text: &str) -> (Option<i64>, Option<f64>) {
 }
 
 /// The text of a string token: quotes taken off, escapes resolved.
-pub(super) fn string(token: Token<'_>) -> Result<Str, SqlError> {
+pub(super) fn string(token: &str) -> Str {
     let inner = token
-        .text
-        .get(1..token.text.len().saturating_sub(1))
+        .get(1..token.len().saturating_sub(1))
         .unwrap_or_default();
     if !inner.contains('\\') {
-        return Ok(Str::new(inner));
+        return Str::new(inner);
     }
     let mut text = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
-        if c != '\\' {
+        if c == '\\' {
+            text.extend(escape(&mut chars));
+        } else {
             text.push(c);
-            continue;
-        }
-        match escape(&mut chars) {
-            Some(c) => text.push(c),
-            None => return Err(SqlError::string_literal(token.span)),
         }
     }
-    Ok(Str::from(text))
+    Str::from(text)
 }
 
-/// What follows a backslash. Half of a surrogate pair becomes the replacement character, for it has
-/// no UTF-8.
+/// The end of a string token's part up to the character that makes one of its escapes wrong: `\u` needs four digits.
+pub(crate) fn wrong_escape(token: &str) -> Option<usize> {
+    let mut chars = token.char_indices();
+    while let Some((_, c)) = chars.next() {
+        if c != '\\' || chars.next().is_none_or(|(_, c)| c != 'u') {
+            continue;
+        }
+        for _ in 0..4 {
+            match chars.next() {
+                Some((_, digit)) if digit.is_ascii_hexdigit() => {}
+                Some((at, wrong)) => return Some(at + wrong.len_utf8()),
+                None => return Some(token.len()),
+            }
+        }
+    }
+    None
+}
+
+/// What follows a backslash: any character stands for itself but those with a meaning. Half of a surrogate pair becomes the
+/// replacement character, for it has no UTF-8.
 fn escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
     Some(match chars.next()? {
-        c @ ('"' | '\'' | '\\' | '/') => c,
         'b' => '\u{8}',
         'f' => '\u{c}',
         'n' => '\n',
@@ -74,7 +91,7 @@ fn escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
             }
             char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
         }
-        _ => return None,
+        c => c,
     })
 }
 

@@ -1,30 +1,36 @@
 //! Tokens to a [`Query`]: recursive descent, with precedence climbing for operators.
 
 mod expr;
-mod literal;
+pub(crate) mod literal;
 mod primary;
 mod query;
 
-use crate::ast::{Expr, ExprKind, Name, Query};
+use crate::ast::{Expr, ExprKind, Name, Query, SelectList};
 use crate::error::SqlError;
 use crate::keyword::Keyword;
-use crate::lexer::{self, Kind, Token};
-use crate::limits::{ANDS_MAX, HEIGHT_MAX, JOINS_MAX, NESTING_MAX, ORS_MAX};
+use crate::lexer::{self, Invalid, Kind, Token};
+use crate::limits::{ANDS_MAX, HEIGHT_MAX, NESTING_MAX, ORS_MAX};
 use crate::span::Span;
+use crate::stack;
 
 /// Reads a whole query.
 pub fn parse(text: &str) -> Result<Query, SqlError> {
     let mut parser = Parser::new(text)?;
-    let query = parser.query()?;
+    let mut query = parser.query()?;
     parser.end()?;
+    if let (SelectList::Star(span), []) = (&query.select.list, query.from.as_slice()) {
+        return Err(SqlError::star_without_from(*span));
+    }
+    query.text = text.into();
     Ok(query)
 }
 
 /// Reads the tail of a query from `FROM` on, as a conditional patch carries it.
 pub(crate) fn parse_tail(text: &str) -> Result<Query, SqlError> {
     let mut parser = Parser::new(text)?;
-    let query = parser.condition()?;
+    let mut query = parser.condition()?;
     parser.end()?;
+    query.text = text.into();
     Ok(query)
 }
 
@@ -34,7 +40,8 @@ struct Parser<'t> {
     nesting: usize,
     ands: usize,
     ors: usize,
-    joins: usize,
+    /// Whether an `IN` ends the expression: the one of `LET`.
+    in_let: bool,
 }
 
 impl<'t> Parser<'t> {
@@ -45,7 +52,7 @@ impl<'t> Parser<'t> {
             nesting: 0,
             ands: 0,
             ors: 0,
-            joins: 0,
+            in_let: false,
         })
     }
 
@@ -121,76 +128,57 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The error that the next token cannot stand here. At the end of the text the last token is
-    /// named, for there is no other to point at.
+    /// The error that the next token cannot stand here, or is none.
     fn unexpected(&self) -> SqlError {
         let token = self.peek();
-        let token = match token.kind {
-            Kind::End => self.tokens.iter().rev().nth(1).copied().unwrap_or(token),
-            _ => token,
-        };
-        SqlError::syntax(token.text, token.span)
+        match token.kind {
+            Kind::End => SqlError::end_of_text(token.span),
+            Kind::Invalid(Invalid::Number) => SqlError::invalid_number(token.text, token.span),
+            Kind::Invalid(Invalid::String) => SqlError::invalid_string(token.text, token.span),
+            // The service shows nothing of a text behind a character NUL.
+            Kind::Invalid(Invalid::Character) => {
+                SqlError::invalid_token(token.text.trim_matches('\0'), token.span)
+            }
+            Kind::Word
+            | Kind::Keyword(_)
+            | Kind::Parameter
+            | Kind::Number
+            | Kind::String
+            | Kind::Symbol(_) => SqlError::syntax(token.text, token.span),
+        }
     }
 
     /// A name that is no reserved word.
     fn name(&mut self) -> Result<Name, SqlError> {
         match self.peek().kind {
-            Kind::Word => {
-                let token = self.next();
-                Ok(Name {
-                    text: token.text.into(),
-                    span: token.span,
-                })
-            }
+            Kind::Word => Ok(self.next().into()),
             _ => Err(self.unexpected()),
         }
     }
 
-    /// Goes one level down; every way in has its [`Parser::leave`], unless the parse fails.
-    fn enter(&mut self) -> Result<(), SqlError> {
+    /// Reads something one level further down.
+    fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Parser<'t>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        if self.nesting == NESTING_MAX {
+            let span = self.peek().span;
+            return Err(SqlError::too_complex("it nests too deeply", span));
+        }
         self.nesting += 1;
-        if self.nesting > NESTING_MAX {
-            return Err(SqlError::too_complex(
-                "it nests too deeply",
-                self.peek().span,
-            ));
-        }
-        Ok(())
-    }
-
-    fn leave(&mut self) {
+        let result = stack::with_room(|| read(self));
         self.nesting -= 1;
+        result
     }
 
-    fn count_and(&mut self) -> Result<(), SqlError> {
-        self.ands += 1;
-        if self.ands > ANDS_MAX {
-            return Err(SqlError::too_complex(
-                "it has more than 2000 ANDs",
-                self.last_span(),
-            ));
-        }
-        Ok(())
-    }
-
-    fn count_or(&mut self) -> Result<(), SqlError> {
-        self.ors += 1;
-        if self.ors > ORS_MAX {
-            return Err(SqlError::too_complex(
-                "it has more than 2000 ORs",
-                self.last_span(),
-            ));
-        }
-        Ok(())
-    }
-
-    fn count_join(&mut self) -> Result<(), SqlError> {
-        self.joins += 1;
-        if self.joins > JOINS_MAX {
-            return Err(SqlError::too_complex(
-                "it has more than 10 JOINs",
-                self.last_span(),
-            ));
+    fn count_junction(&mut self, word: Keyword) -> Result<(), SqlError> {
+        let (count, most, what) = match word {
+            Keyword::Or => (&mut self.ors, ORS_MAX, "it has more than 2000 ORs"),
+            _ => (&mut self.ands, ANDS_MAX, "it has more than 2000 ANDs"),
+        };
+        *count += 1;
+        if *count > most {
+            return Err(SqlError::too_complex(what, self.last_span()));
         }
         Ok(())
     }
@@ -205,6 +193,15 @@ impl<'t> Parser<'t> {
             ));
         }
         Ok(Expr { kind, span, height })
+    }
+}
+
+impl From<Token<'_>> for Name {
+    fn from(token: Token<'_>) -> Name {
+        Name {
+            text: token.text.into(),
+            span: token.span,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ impl Parser<'_> {
         let mut expr = self.primary()?;
         loop {
             if self.take_symbol(".") {
-                let name = self.member_name()?;
+                let name = self.name()?;
                 let span = expr.span.to(name.span);
                 expr = self.node(ExprKind::Member(Box::new(expr), name), span)?;
             } else if self.take_symbol("[") {
@@ -42,21 +42,6 @@ impl Parser<'_> {
         }
     }
 
-    /// The name after a dot: `VALUE` and `RANK` are ordinary there.
-    pub(super) fn member_name(&mut self) -> Result<Name, SqlError> {
-        let token = self.peek();
-        match token.kind {
-            Kind::Word | Kind::Keyword(Keyword::Value | Keyword::Rank) => {
-                self.next();
-                Ok(Name {
-                    text: token.text.into(),
-                    span: token.span,
-                })
-            }
-            _ => Err(self.unexpected()),
-        }
-    }
-
     /// The parameter that comes next; its name goes without the `@`.
     pub(super) fn parameter(&mut self) -> Name {
         let token = self.next();
@@ -70,12 +55,8 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Expr, SqlError> {
         let token = self.peek();
         let literal = match token.kind {
-            Kind::Number => literal::number(token)?,
-            Kind::String => Value::String(literal::string(token)?),
-            Kind::Keyword(Keyword::True) => Value::Bool(true),
-            Kind::Keyword(Keyword::False) => Value::Bool(false),
-            Kind::Keyword(Keyword::Null) => Value::Null,
-            Kind::Keyword(Keyword::Undefined) => Value::Undefined,
+            Kind::Number => literal::number(token.text),
+            Kind::String => Some(Value::String(literal::string(token.text))),
             Kind::Parameter => {
                 let name = self.parameter();
                 return self.node(ExprKind::Parameter(name.text), name.span);
@@ -83,42 +64,62 @@ impl Parser<'_> {
             Kind::Word => return self.word(token),
             Kind::Keyword(Keyword::Exists) => return self.subquery_form(SubqueryKind::Exists),
             Kind::Keyword(Keyword::Array) => return self.subquery_form(SubqueryKind::Array),
+            // Reserved, and names of functions all the same.
+            Kind::Keyword(Keyword::Left | Keyword::Right) => {
+                self.next();
+                let name = Name {
+                    text: token.text.to_ascii_uppercase().into(),
+                    span: token.span,
+                };
+                return self.call(name, false);
+            }
+            Kind::Keyword(Keyword::Udf) => return self.user_defined(),
+            Kind::Keyword(keyword) => Parser::word_literal(keyword),
             Kind::Symbol("(") => return self.parenthesis(),
             Kind::Symbol("[") => return self.array(),
             Kind::Symbol("{") => return self.object(),
-            Kind::Keyword(_) | Kind::Symbol(_) | Kind::End => return Err(self.unexpected()),
+            Kind::Symbol(_) | Kind::Invalid(_) | Kind::End => None,
+        };
+        let Some(literal) = literal else {
+            return Err(self.unexpected());
         };
         self.next();
         self.node(ExprKind::Literal(literal), token.span)
     }
 
-    /// A word: a subquery form, a call, or a name.
-    fn word(&mut self, token: Token<'_>) -> Result<Expr, SqlError> {
-        let called = self.ahead(1).kind_is_symbol("(");
-        if called
-            && self.ahead(2).kind == Kind::Keyword(Keyword::Select)
-            && let Some(kind) = subquery_kind(token.text)
-        {
-            return self.subquery_form(kind);
-        }
-        if called {
-            let name = self.name()?;
-            return self.call(name, false);
-        }
-        let user_defined = token.text == "udf"
-            && self.ahead(1).kind_is_symbol(".")
-            && self.ahead(2).kind == Kind::Word
-            && self.ahead(3).kind_is_symbol("(");
-        if user_defined {
-            self.at += 2;
-            let name = self.name()?;
-            return self.call(name, true);
-        }
+    /// `udf.f(…)`
+    #[inline(never)]
+    fn user_defined(&mut self) -> Result<Expr, SqlError> {
         self.next();
-        self.node(ExprKind::Name(token.text.into()), token.span)
+        self.expect_symbol(".")?;
+        let name = self.name()?;
+        self.call(name, true)
     }
 
-    fn call(&mut self, name: Name, user_defined: bool) -> Result<Expr, SqlError> {
+    /// A word: a subquery form, a call, or a name.
+    fn word(&mut self, token: Token<'_>) -> Result<Expr, SqlError> {
+        self.next();
+        if !self.is_symbol("(") {
+            return self.node(ExprKind::Name(token.text.into()), token.span);
+        }
+        if self.ahead(1).kind == Kind::Keyword(Keyword::Select) {
+            return self.named_subquery(token);
+        }
+        self.call(token.into(), false)
+    }
+
+    /// `ALL(SELECT …)` and its kin. The names are no reserved words: any other one is found wrong at the end, as by the service.
+    #[inline(never)]
+    fn named_subquery(&mut self, token: Token<'_>) -> Result<Expr, SqlError> {
+        self.next();
+        let query = self.query()?;
+        let kind = subquery_kind(token.text).ok_or_else(|| self.unexpected())?;
+        self.expect_symbol(")")?;
+        let span = token.span.to(self.last_span());
+        self.node(ExprKind::Subquery(kind, Box::new(query)), span)
+    }
+
+    pub(super) fn call(&mut self, name: Name, user_defined: bool) -> Result<Expr, SqlError> {
         let args = self.list("(", ")")?;
         let span = name.span.to(self.last_span());
         self.node(
@@ -159,18 +160,30 @@ impl Parser<'_> {
     }
 
     fn parenthesis(&mut self) -> Result<Expr, SqlError> {
-        let start = self.next().span;
-        if self.is_keyword(Keyword::Select) {
-            let query = self.query()?;
-            self.expect_symbol(")")?;
-            return self.node(
-                ExprKind::Subquery(SubqueryKind::Scalar, Box::new(query)),
-                start.to(self.last_span()),
-            );
-        }
-        let expr = self.expr()?;
+        self.next();
+        let token = self.peek();
+        let expr = if token.kind == Kind::Keyword(Keyword::Select) {
+            self.scalar_subquery()?
+        } else if token.kind == Kind::Word
+            && token.text.eq_ignore_ascii_case("LET")
+            && self.ahead(1).kind == Kind::Word
+        {
+            self.binding()?
+        } else {
+            self.expr()?
+        };
         self.expect_symbol(")")?;
         Ok(expr)
+    }
+
+    #[inline(never)]
+    fn scalar_subquery(&mut self) -> Result<Expr, SqlError> {
+        let query = self.query()?;
+        let span = query.span;
+        self.node(
+            ExprKind::Subquery(SubqueryKind::Scalar, Box::new(query)),
+            span,
+        )
     }
 
     fn array(&mut self) -> Result<Expr, SqlError> {
@@ -201,18 +214,17 @@ impl Parser<'_> {
         if token.kind == Kind::String {
             self.next();
             return Ok(Name {
-                text: literal::string(token)?,
+                text: literal::string(token.text),
                 span: token.span,
             });
         }
-        self.member_name()
+        self.name()
     }
 }
 
 fn subquery_kind(word: &str) -> Option<SubqueryKind> {
     let forms = [
         ("ALL", SubqueryKind::All),
-        ("ANY", SubqueryKind::Any),
         ("FIRST", SubqueryKind::First),
         ("LAST", SubqueryKind::Last),
     ];

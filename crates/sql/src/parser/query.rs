@@ -1,24 +1,28 @@
 //! Clauses.
 
-use lapsedb_value::Value;
+use lapsedb_value::{Str, Value};
 
 use super::{Parser, literal};
 use crate::ast::{
-    Collection, Count, Expr, ExprKind, OrderBy, OrderItem, Query, Select, SelectItem, SelectList,
-    Source, Step, Window,
+    Collection, Count, ExprKind, GroupBy, OrderBy, OrderItem, Query, RankBy, Select, SelectItem,
+    SelectList, Source, Step, Top, Window,
 };
 use crate::error::SqlError;
 use crate::keyword::Keyword;
 use crate::lexer::Kind;
 use crate::limits::HEIGHT_MAX;
+use crate::span::Span;
 
 impl Parser<'_> {
     /// `SELECT …` up to where the query ends.
     pub(super) fn query(&mut self) -> Result<Query, SqlError> {
-        self.enter()?;
+        self.nested(Parser::clauses)
+    }
+
+    fn clauses(&mut self) -> Result<Query, SqlError> {
         let start = self.peek().span;
         self.expect_keyword(Keyword::Select)?;
-        let select = self.select()?;
+        let select = self.select(start)?;
         let from = self.from()?;
         let filter = if self.take_keyword(Keyword::Where) {
             Some(self.expr()?)
@@ -28,8 +32,6 @@ impl Parser<'_> {
         let group_by = self.group_by()?;
         let order_by = self.order_by()?;
         let window = self.window()?;
-        let span = start.to(self.last_span());
-        self.leave();
         Ok(finished(Query {
             select,
             from,
@@ -37,7 +39,8 @@ impl Parser<'_> {
             group_by,
             order_by,
             window,
-            span,
+            span: start.to(self.last_span()),
+            text: Str::default(),
             height: 0,
         }))
     }
@@ -55,32 +58,30 @@ impl Parser<'_> {
             None
         };
         let yes = self.node(ExprKind::Literal(Value::Bool(true)), start)?;
-        let select = Select {
-            distinct: false,
-            top: None,
-            list: SelectList::Value(yes),
-        };
-        let span = start.to(self.last_span());
-        let order_by = OrderBy::None;
         Ok(finished(Query {
-            select,
+            select: Select {
+                distinct: false,
+                top: None,
+                list: SelectList::Value(yes),
+                span: start,
+            },
             from,
             filter,
-            group_by: Vec::new(),
-            order_by,
+            group_by: GroupBy {
+                keys: Vec::new(),
+                span: start,
+            },
+            order_by: OrderBy::None,
             window: None,
-            span,
+            span: start.to(self.last_span()),
+            text: Str::default(),
             height: 0,
         }))
     }
 
-    fn select(&mut self) -> Result<Select, SqlError> {
+    fn select(&mut self, start: Span) -> Result<Select, SqlError> {
         let distinct = self.take_keyword(Keyword::Distinct);
-        let top = if self.take_keyword(Keyword::Top) {
-            Some(self.count()?)
-        } else {
-            None
-        };
+        let top = self.top()?;
         let list = if self.is_symbol("*") {
             SelectList::Star(self.next().span)
         } else if self.take_keyword(Keyword::Value) {
@@ -96,30 +97,52 @@ impl Parser<'_> {
             distinct,
             top,
             list,
+            span: start.to(self.last_span()),
         })
+    }
+
+    /// `TOP n`: any number is read, and looked at when the query is bound.
+    fn top(&mut self) -> Result<Option<Top>, SqlError> {
+        let start = self.peek();
+        if !self.take_keyword(Keyword::Top) {
+            return Ok(None);
+        }
+        let token = self.peek();
+        let value = match token.kind {
+            Kind::Number => literal::number(token.text),
+            _ => None,
+        };
+        let count = self.count(value)?;
+        let span = start.span.to(self.last_span());
+        Ok(Some(Top { count, span }))
+    }
+
+    /// The number of `OFFSET` or `LIMIT`: one that is not whole is refused as it stands.
+    fn rows(&mut self) -> Result<Count, SqlError> {
+        let token = self.peek();
+        let value = match token.kind {
+            Kind::Number => literal::whole(token.text).map(Value::from),
+            _ => None,
+        };
+        self.count(value)
+    }
+
+    fn count(&mut self, value: Option<Value>) -> Result<Count, SqlError> {
+        match (value, self.peek().kind) {
+            (Some(value), _) => Ok(Count::Literal(value, self.next().span)),
+            (None, Kind::Parameter) => Ok(Count::Parameter(self.parameter())),
+            (None, _) => Err(self.unexpected()),
+        }
     }
 
     fn select_item(&mut self) -> Result<SelectItem, SqlError> {
         let expr = self.expr()?;
-        let alias = if self.take_keyword(Keyword::As) || self.peek().kind == Kind::Word {
-            Some(self.name()?)
-        } else {
-            None
+        let alias = match (self.take_keyword(Keyword::As), self.peek().kind) {
+            (_, Kind::String) => Some(self.quoted_name()?),
+            (true, _) | (false, Kind::Word) => Some(self.name()?),
+            (false, _) => None,
         };
         Ok(SelectItem { expr, alias })
-    }
-
-    fn count(&mut self) -> Result<Count, SqlError> {
-        let token = self.peek();
-        match token.kind {
-            Kind::Number => {
-                self.next();
-                let value = literal::number(token)?.as_f64().unwrap_or_default();
-                Ok(Count::Literal(value, token.span))
-            }
-            Kind::Parameter => Ok(Count::Parameter(self.parameter())),
-            _ => Err(self.unexpected()),
-        }
     }
 
     fn from(&mut self) -> Result<Vec<Source>, SqlError> {
@@ -128,7 +151,6 @@ impl Parser<'_> {
         }
         let mut sources = vec![self.source()?];
         while self.take_keyword(Keyword::Join) {
-            self.count_join()?;
             sources.push(self.source()?);
         }
         Ok(sources)
@@ -171,12 +193,13 @@ impl Parser<'_> {
         let mut steps = Vec::new();
         loop {
             if self.take_symbol(".") {
-                steps.push(Step::Member(self.member_name()?.text));
+                steps.push(Step::Member(self.name()?.text));
             } else if self.take_symbol("[") {
                 steps.push(self.bracket_step()?);
                 self.expect_symbol("]")?;
             } else {
-                return Ok(Collection::Path { root, steps });
+                let span = root.span.to(self.last_span());
+                return Ok(Collection::Path { root, steps, span });
             }
             if steps.len() >= usize::from(HEIGHT_MAX) {
                 return Err(SqlError::too_complex(
@@ -192,12 +215,10 @@ impl Parser<'_> {
         match token.kind {
             Kind::String => {
                 self.next();
-                Ok(Step::Member(literal::string(token)?))
+                Ok(Step::Member(literal::string(token.text)))
             }
             Kind::Number => {
-                let index = literal::number(token)?
-                    .as_i64()
-                    .and_then(|n| u64::try_from(n).ok());
+                let index = literal::whole(token.text).and_then(|n| u64::try_from(n).ok());
                 let index = index.ok_or_else(|| self.unexpected())?;
                 self.next();
                 Ok(Step::Index(index))
@@ -206,7 +227,8 @@ impl Parser<'_> {
         }
     }
 
-    fn group_by(&mut self) -> Result<Vec<Expr>, SqlError> {
+    fn group_by(&mut self) -> Result<GroupBy, SqlError> {
+        let start = self.peek().span;
         let mut keys = Vec::new();
         if self.take_keyword(Keyword::Group) {
             self.expect_keyword(Keyword::By)?;
@@ -215,29 +237,40 @@ impl Parser<'_> {
                 keys.push(self.expr()?);
             }
         }
-        Ok(keys)
+        let span = start.to(self.last_span());
+        Ok(GroupBy { keys, span })
     }
 
     fn order_by(&mut self) -> Result<OrderBy, SqlError> {
+        let start = self.peek().span;
         if !self.take_keyword(Keyword::Order) {
             return Ok(OrderBy::None);
         }
         self.expect_keyword(Keyword::By)?;
-        if self.is_keyword(Keyword::Rank) {
-            let start = self.next().span;
-            let call = self.expr()?;
-            if self.is_keyword(Keyword::Asc) || self.is_keyword(Keyword::Desc) {
-                // The service's code for this text is not known.
-                let message = "Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.";
-                return Err(SqlError::new("SC2221", message, self.next().span));
-            }
-            return Ok(OrderBy::Rank(call, start.to(self.last_span())));
+        // `RANK` is no reserved word: with nothing behind it, it is a name.
+        let ranked =
+            self.peek().kind == Kind::Word && self.peek().text.eq_ignore_ascii_case("RANK");
+        if ranked && self.ahead(1).kind == Kind::Word {
+            return self.rank(start);
         }
         let mut items = vec![self.order_item()?];
         while self.take_symbol(",") {
             items.push(self.order_item()?);
         }
-        Ok(OrderBy::Items(items))
+        Ok(OrderBy::Items(items, start.to(self.last_span())))
+    }
+
+    /// `RANK f(…)`: a call and nothing else.
+    fn rank(&mut self, start: Span) -> Result<OrderBy, SqlError> {
+        self.next();
+        let name = self.name()?;
+        let call = self.call(name, false)?;
+        let sorted = self.take_keyword(Keyword::Asc) || self.take_keyword(Keyword::Desc);
+        Ok(OrderBy::Rank(RankBy {
+            call,
+            sorted,
+            span: start.to(self.last_span()),
+        }))
     }
 
     fn order_item(&mut self) -> Result<OrderItem, SqlError> {
@@ -247,7 +280,15 @@ impl Parser<'_> {
         } else {
             self.take_keyword(Keyword::Asc).then_some(false)
         };
-        Ok(OrderItem { expr, descending })
+        let span = match descending {
+            Some(_) => expr.span.to(self.last_span()),
+            None => expr.span,
+        };
+        Ok(OrderItem {
+            expr,
+            descending,
+            span,
+        })
     }
 
     fn window(&mut self) -> Result<Option<Window>, SqlError> {
@@ -255,9 +296,9 @@ impl Parser<'_> {
         if !self.take_keyword(Keyword::Offset) {
             return Ok(None);
         }
-        let offset = self.count()?;
+        let offset = self.rows()?;
         self.expect_keyword(Keyword::Limit)?;
-        let limit = self.count()?;
+        let limit = self.rows()?;
         Ok(Some(Window {
             offset,
             limit,
@@ -279,12 +320,13 @@ fn finished(mut query: Query) -> Query {
     });
     let ordered = match &query.order_by {
         OrderBy::None => 0,
-        OrderBy::Items(items) => items.iter().map(|item| item.expr.height).max().unwrap_or(0),
-        OrderBy::Rank(call, _) => call.height,
+        OrderBy::Items(items, _) => items.iter().map(|item| item.expr.height).max().unwrap_or(0),
+        OrderBy::Rank(by) => by.call.height,
     };
     let filter = query.filter.as_ref().map_or(0, |expr| expr.height);
     let keys = query
         .group_by
+        .keys
         .iter()
         .map(|expr| expr.height)
         .max()

@@ -99,7 +99,7 @@ pub struct QueryTimes {
 /// # Errors
 /// When the text is wrong.
 pub fn check(query: &Query) -> Result<()> {
-    query.bind().map(drop)
+    query.check_plan()
 }
 
 /// Without a filter every item is of use.

@@ -1,24 +1,23 @@
-//! Date and time.
+//! Date and time. Values are texts; a text is read into a [`moment::DateTime`], reckoned with and written again.
 
-pub(super) mod ago;
-pub(super) mod date_time_add;
-pub(super) mod date_time_bin;
-pub(super) mod date_time_diff;
-pub(super) mod date_time_format;
-pub(super) mod date_time_from_parts;
-pub(super) mod date_time_part;
-pub(super) mod date_time_to_ticks;
-pub(super) mod date_time_to_timestamp;
-pub(super) mod day;
-pub(super) mod get_current_date_time;
-pub(super) mod get_current_date_time_static;
-pub(super) mod get_current_ticks;
-pub(super) mod get_current_ticks_static;
-pub(super) mod get_current_timestamp;
-pub(super) mod get_current_timestamp_static;
-pub(super) mod is_datetime;
-pub(super) mod month;
-pub(super) mod now;
-pub(super) mod ticks_to_date_time;
-pub(super) mod timestamp_to_date_time;
-pub(super) mod year;
+pub(super) mod arithmetic;
+pub(super) mod current;
+mod moment;
+mod notation;
+pub(super) mod parts;
+pub(super) mod text;
+
+use lapsedb_value::Value;
+
+use crate::functions::args::{self, Args};
+use moment::DateTime;
+
+/// The argument as a moment, if it is a text that says one.
+fn moment_at(args: &Args<'_>, at: usize) -> Option<DateTime> {
+    notation::read(args::text(args, at)?)
+}
+
+/// A moment as the functions give it.
+fn value(moment: DateTime) -> Value {
+    Value::from(notation::write(moment))
+}
