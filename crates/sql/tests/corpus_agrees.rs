@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lapsedb_sql::{Env, Executor, Params, PartitionFilter, Schema, SqlError, bind_with, parse};
+use lapsedb_sql::{Env, Executor, PartitionFilter, Schema, SqlError, bind_with, parse};
 use lapsedb_value::order::deep_equal;
 use lapsedb_value::{Value, json};
 
-use crate::corpus::{self, Exceptions, Fact, Plan, Refusal, Verdict};
+use crate::corpus::{self, Exceptions, Fact, Plan, Question, Refusal, Verdict};
 
 /// Differences that are printed in full.
 const SHOWN_MAX: usize = 200;
@@ -86,8 +86,9 @@ impl Report {
 }
 
 /// The rows, where no document is needed for them.
-fn run(text: &str, params: &Params, schema: &Schema) -> Result<Option<Vec<Value>>, SqlError> {
-    let bound = bind_with(&parse(text)?, params, schema)?;
+fn run(text: &str, question: &Question, schema: &Schema) -> Result<Option<Vec<Value>>, SqlError> {
+    let params = question.params()?;
+    let bound = bind_with(&parse(text)?, &params, schema)?;
     if bound.reads_documents() {
         return Ok(None);
     }
@@ -103,7 +104,7 @@ fn queries_are_accepted_refused_and_evaluated_as_by_the_service() {
     let mut report = Report::new(&categories);
     for fact in corpus::facts() {
         let schema = corpus::schema(fact.has_vectors);
-        let got = run(&fact.question.text, &fact.question.params(), &schema);
+        let got = run(&fact.question.text, &fact.question, &schema);
         judge(&mut report, &fact, &got);
     }
     report.finish();
@@ -181,7 +182,7 @@ fn filters_reach_the_partition_keys_that_the_service_plans_for() {
         let Plan { question, key, .. } = &plan;
         let schema = corpus::schema(plan.has_vectors);
         let got = parse(&question.text)
-            .and_then(|query| bind_with(&query, &question.params(), &schema))
+            .and_then(|query| bind_with(&query, &question.params()?, &schema))
             .map(|bound| bound.partition_filter(key));
         let same = match (&got, &plan.points) {
             (Err(_), _) => false,
@@ -227,7 +228,7 @@ fn the_texts_that_plans_send_to_partitions_are_understood() {
         let schema = corpus::schema(plan.has_vectors);
         for text in &plan.rewritten {
             let text = corpus::filled(text);
-            let got = run(&text, &plan.question.params(), &schema);
+            let got = run(&text, &plan.question, &schema);
             report.note("rewritten", &text, got.is_ok(), || shown(&got));
         }
     }

@@ -67,11 +67,7 @@ fn nesting_is_limited_whatever_nests() {
 #[test]
 fn chains_are_limited() {
     on_small_stack(|| {
-        for (first, link) in [
-            ("c", ".a"),
-            ("c", "[0]"),
-            ("1", " ?? 1"),
-        ] {
+        for (first, link) in [("c", ".a"), ("c", "[0]"), ("1", " ?? 1")] {
             for length in [10, 300, 990, 1_010, 50_000] {
                 let text = format!("SELECT VALUE {first}{} FROM c", link.repeat(length));
                 match query(&text) {
@@ -109,7 +105,9 @@ fn the_highest_trees_are_bound_evaluated_and_dropped() {
         );
         let mut deep = "c.tags[0]".to_owned();
         for level in 0..200 {
-            deep = format!("(SELECT VALUE SUM(x{level} + {deep}) FROM x{level} IN c.tags WHERE false)");
+            deep = format!(
+                "(SELECT VALUE SUM(x{level} + {deep}) FROM x{level} IN c.tags WHERE false)"
+            );
         }
         let rows = query(&format!("SELECT VALUE {deep} FROM c")).unwrap();
         assert_eq!(rows[0].as_i64(), Some(0));

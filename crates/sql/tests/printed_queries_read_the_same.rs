@@ -106,6 +106,20 @@ fn operators_stand_in_parentheses() {
         ("0x1F", "31"),
         ("1e300", "1e+300"),
         ("undefined", "undefined"),
+        ("a + b - c", "((a + b) - c)"),
+        ("(LET x = 1 IN x)", "(LET x = 1 IN x)"),
+        (
+            "(LET x = a + 1 IN x * 2 + 1 = 3 AND y)",
+            "(LET x = (a + 1) IN x * 2 + 1 = 3 AND y)",
+        ),
+        (
+            "(LET x = a IN (1) IN (x + 1) * 2)",
+            "(LET x = a IN (1) IN ((x + 1) * 2))",
+        ),
+        (
+            "(LET x = a OR b LIKE c IN (x))",
+            "(LET x = a OR b LIKE c IN x)",
+        ),
     ];
     for (text, wanted) in cases {
         let printed = printed(&format!("SELECT VALUE {text}"));

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapsedb_sql::{Params, Schema};
+use lapsedb_sql::{Params, Schema, SqlError};
 use lapsedb_value::path::Path as ValuePath;
 use lapsedb_value::{Value, json};
 use regex::Regex;
@@ -181,9 +181,13 @@ fn pointer(path: &str) -> ValuePath {
 }
 
 impl Question {
-    /// The parameters, where their names are not judged.
-    pub fn params(&self) -> Params {
-        self.parameters.iter().cloned().collect()
+    /// The parameters, if their names are valid.
+    pub fn params(&self) -> Result<Params, SqlError> {
+        let mut params = Params::new();
+        for (name, value) in &self.parameters {
+            params.add(name, value.clone())?;
+        }
+        Ok(params)
     }
 }
 

@@ -5,28 +5,31 @@
 //! texts are. A text nests deeper than the query it was made of, so a query close to
 //! [`NESTING_MAX`](crate::limits::NESTING_MAX) may print to one beyond it.
 
+mod expr;
+
 use std::fmt::{self, Display, Formatter};
 
 use lapsedb_value::{Value, json};
 
 use crate::ast::{
-    BinaryOp, Collection, Count, Expr, ExprKind, OrderBy, Query, SelectList, Source, Step,
-    SubqueryKind, UnaryOp,
+    BinaryOp, Collection, Count, Expr, OrderBy, Query, SelectList, Source, Step, SubqueryKind,
+    UnaryOp,
 };
 use crate::keyword::Keyword;
+use crate::stack;
 
 /// Blanks for one level of subqueries.
 const INDENT: usize = 4;
 
 impl Display for Query {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Printer { out: f, indent: 0 }.query(self)
+        stack::for_height(self.height, || Printer::new(f).query(self))
     }
 }
 
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Printer { out: f, indent: 0 }.expr(self)
+        stack::for_height(self.height, || Printer::new(f).expr(self))
     }
 }
 
@@ -76,7 +79,6 @@ impl SubqueryKind {
             SubqueryKind::Exists => "EXISTS",
             SubqueryKind::Array => "ARRAY",
             SubqueryKind::All => "ALL",
-            SubqueryKind::Any => "ANY",
             SubqueryKind::First => "FIRST",
             SubqueryKind::Last => "LAST",
         }
@@ -87,15 +89,43 @@ struct Printer<'a, 'f> {
     out: &'a mut Formatter<'f>,
     /// Blanks before a line.
     indent: usize,
+    /// The parentheses that are left out.
+    bare: Bare,
 }
 
-impl Printer<'_, '_> {
+/// Parentheses of operators that are left out. Any other text ends it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bare {
+    /// None.
+    No,
+    /// Those of the next operator.
+    Outer,
+    /// Those of the next operator, and of the operators that its text begins with.
+    Left,
+}
+
+impl<'a, 'f> Printer<'a, 'f> {
+    fn new(out: &'a mut Formatter<'f>) -> Printer<'a, 'f> {
+        Printer {
+            out,
+            indent: 0,
+            bare: Bare::No,
+        }
+    }
+
     fn text(&mut self, text: &str) -> fmt::Result {
+        if !text.is_empty() {
+            self.bare = Bare::No;
+        }
         self.out.write_str(text)
     }
 
+    fn words(&mut self, words: &[&str]) -> fmt::Result {
+        words.iter().try_for_each(|word| self.text(word))
+    }
+
     fn line(&mut self) -> fmt::Result {
-        write!(self.out, "\n{:1$}", "", self.indent)
+        self.text(&format!("\n{:1$}", "", self.indent))
     }
 
     fn query(&mut self, query: &Query) -> fmt::Result {
@@ -105,7 +135,7 @@ impl Printer<'_, '_> {
         }
         if let Some(top) = &query.select.top {
             self.text(" TOP ")?;
-            self.count(top)?;
+            self.count(&top.count)?;
         }
         self.text(" ")?;
         self.select_list(&query.select.list)?;
@@ -119,10 +149,10 @@ impl Printer<'_, '_> {
             self.text("WHERE ")?;
             self.expr(filter)?;
         }
-        if !query.group_by.is_empty() {
+        if !query.group_by.keys.is_empty() {
             self.line()?;
             self.text("GROUP BY ")?;
-            self.list(&query.group_by)?;
+            self.list(&query.group_by.keys)?;
         }
         self.order_by(&query.order_by)?;
         if let Some(window) = &query.window {
@@ -161,29 +191,29 @@ impl Printer<'_, '_> {
 
     fn count(&mut self, count: &Count) -> fmt::Result {
         match count {
-            Count::Literal(number, _) => self.literal(&Value::number(*number)),
-            Count::Parameter(name) => write!(self.out, "@{}", name.text),
+            Count::Literal(number, _) => self.literal(number),
+            Count::Parameter(name) => self.words(&["@", &name.text]),
         }
     }
 
     fn source(&mut self, source: &Source) -> fmt::Result {
         if let (true, Some(alias)) = (source.iterates, &source.alias) {
-            write!(self.out, "{} IN ", alias.text)?;
+            self.words(&[&alias.text, " IN "])?;
         }
         match &source.collection {
-            Collection::Path { root, steps } => {
+            Collection::Path { root, steps, .. } => {
                 self.text(&root.text)?;
                 for step in steps {
                     match step {
                         Step::Member(name) => self.member(name)?,
-                        Step::Index(index) => write!(self.out, "[{index}]")?,
+                        Step::Index(index) => self.text(&format!("[{index}]"))?,
                     }
                 }
             }
             Collection::Query(query) => self.subquery("", query)?,
         }
         match (source.iterates, &source.alias) {
-            (false, Some(alias)) => write!(self.out, " AS {}", alias.text),
+            (false, Some(alias)) => self.words(&[" AS ", &alias.text]),
             (true, _) | (false, None) => Ok(()),
         }
     }
@@ -191,12 +221,13 @@ impl Printer<'_, '_> {
     fn order_by(&mut self, order_by: &OrderBy) -> fmt::Result {
         match order_by {
             OrderBy::None => Ok(()),
-            OrderBy::Rank(call, _) => {
+            OrderBy::Rank(by) => {
                 self.line()?;
                 self.text("ORDER BY RANK ")?;
-                self.expr(call)
+                self.expr(&by.call)?;
+                self.text(if by.sorted { " ASC" } else { "" })
             }
-            OrderBy::Items(items) => {
+            OrderBy::Items(items, _) => {
                 self.line()?;
                 self.text("ORDER BY ")?;
                 for (at, item) in items.iter().enumerate() {
@@ -249,7 +280,7 @@ impl Printer<'_, '_> {
 
     fn member(&mut self, name: &str) -> fmt::Result {
         if is_plain(name) {
-            return write!(self.out, ".{name}");
+            return self.words(&[".", name]);
         }
         self.text("[")?;
         self.quoted(name)?;
@@ -265,172 +296,6 @@ impl Printer<'_, '_> {
             }
             value => self.text(&json::to_string(value)),
         }
-    }
-
-    /// What stands before a dot or a bracket: a number would take the dot for its own.
-    fn base(&mut self, base: &Expr) -> fmt::Result {
-        match &base.kind {
-            ExprKind::Literal(_) => {
-                self.text("(")?;
-                self.expr(base)?;
-                self.text(")")
-            }
-            _ => self.expr(base),
-        }
-    }
-
-    fn expr(&mut self, expr: &Expr) -> fmt::Result {
-        match &expr.kind {
-            ExprKind::Literal(value) => self.literal(value),
-            ExprKind::Parameter(name) => write!(self.out, "@{name}"),
-            ExprKind::Name(name) => self.text(name),
-            ExprKind::Member(base, name) => {
-                self.base(base)?;
-                self.member(&name.text)
-            }
-            ExprKind::Index(base, index) => {
-                self.base(base)?;
-                self.text("[")?;
-                self.expr(index)?;
-                self.text("]")
-            }
-            ExprKind::Array(items) => {
-                self.text("[")?;
-                self.list(items)?;
-                self.text("]")
-            }
-            ExprKind::Object(members) => {
-                self.text("{")?;
-                for (at, (name, value)) in members.iter().enumerate() {
-                    self.comma(at)?;
-                    self.quoted(&name.text)?;
-                    self.text(": ")?;
-                    self.expr(value)?;
-                }
-                self.text("}")
-            }
-            ExprKind::Call {
-                name,
-                user_defined,
-                args,
-            } => {
-                self.text(if *user_defined { "udf." } else { "" })?;
-                write!(self.out, "{}(", name.text)?;
-                self.list(args)?;
-                self.text(")")
-            }
-            ExprKind::Subquery(kind, query) => self.subquery(kind.word(), query),
-            ExprKind::Unary(..)
-            | ExprKind::Binary(..)
-            | ExprKind::And(_)
-            | ExprKind::Or(_)
-            | ExprKind::Coalesce(..)
-            | ExprKind::Conditional(..)
-            | ExprKind::In { .. }
-            | ExprKind::Between { .. }
-            | ExprKind::Like { .. } => self.operator(expr),
-        }
-    }
-
-    /// Operators: each in its parentheses.
-    fn operator(&mut self, expr: &Expr) -> fmt::Result {
-        match &expr.kind {
-            ExprKind::Unary(op, operand) => {
-                write!(self.out, "({} ", op.symbol())?;
-                self.expr(operand)?;
-                self.text(")")
-            }
-            ExprKind::Binary(op, left, right) => self.infix(left, op.symbol(), right),
-            ExprKind::And(terms) => self.chain("AND", terms),
-            ExprKind::Or(terms) => self.chain("OR", terms),
-            ExprKind::Coalesce(left, right) => self.infix(left, "??", right),
-            ExprKind::Conditional(condition, then, otherwise) => {
-                self.text("(")?;
-                self.expr(condition)?;
-                self.text(" ? ")?;
-                self.expr(then)?;
-                self.text(" : ")?;
-                self.expr(otherwise)?;
-                self.text(")")
-            }
-            ExprKind::In {
-                needle,
-                list,
-                negated,
-            } => {
-                self.test(needle, *negated, "IN (")?;
-                self.list(list)?;
-                self.text("))")
-            }
-            ExprKind::Between {
-                value,
-                low,
-                high,
-                negated,
-            } => {
-                self.test(value, *negated, "BETWEEN ")?;
-                self.expr(low)?;
-                self.text(" AND ")?;
-                self.expr(high)?;
-                self.text(")")
-            }
-            ExprKind::Like {
-                value,
-                pattern,
-                escape,
-                negated,
-            } => {
-                self.test(value, *negated, "LIKE ")?;
-                self.expr(pattern)?;
-                if let Some(escape) = escape {
-                    self.text(" ESCAPE ")?;
-                    self.quoted(escape.encode_utf8(&mut [0; 4]))?;
-                }
-                self.text(")")
-            }
-            ExprKind::Literal(_)
-            | ExprKind::Parameter(_)
-            | ExprKind::Name(_)
-            | ExprKind::Member(..)
-            | ExprKind::Index(..)
-            | ExprKind::Array(_)
-            | ExprKind::Object(_)
-            | ExprKind::Call { .. }
-            | ExprKind::Subquery(..) => self.expr(expr),
-        }
-    }
-
-    fn infix(&mut self, left: &Expr, symbol: &str, right: &Expr) -> fmt::Result {
-        self.text("(")?;
-        self.expr(left)?;
-        write!(self.out, " {symbol} ")?;
-        self.expr(right)?;
-        self.text(")")
-    }
-
-    /// Terms of one operator, grouped from the left.
-    fn chain(&mut self, symbol: &str, terms: &[Expr]) -> fmt::Result {
-        for _ in 1..terms.len() {
-            self.text("(")?;
-        }
-        for (at, term) in terms.iter().enumerate() {
-            if at > 0 {
-                write!(self.out, " {symbol} ")?;
-            }
-            self.expr(term)?;
-            if at > 0 {
-                self.text(")")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The first operand of a test, and its word.
-    fn test(&mut self, operand: &Expr, negated: bool, word: &str) -> fmt::Result {
-        self.text("(")?;
-        self.expr(operand)?;
-        self.text(if negated { " NOT " } else { " " })?;
-        self.text(word)
     }
 }
 
