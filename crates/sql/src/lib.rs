@@ -23,6 +23,7 @@ mod eval;
 mod exec;
 mod filter_paths;
 pub mod functions;
+pub mod fuzz;
 mod keyword;
 mod lexer;
 pub mod limits;

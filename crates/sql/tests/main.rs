@@ -15,6 +15,7 @@ mod queries_stay_within_their_budget;
 mod regular_expressions_search_texts_of_any_length;
 mod spec;
 mod support_page_is_true;
+mod the_grammar_is_parsed_printed_and_run;
 
 /// Counts what each test allocates, for those that ask for their peak.
 #[global_allocator]
