@@ -33,8 +33,11 @@ impl ConstantSet {
         Some(ConstantSet { places })
     }
 
-    /// Whether the list that the set was made of has the value.
+    /// Whether the list that the set was made of has the value. NaN is in no list, for it equals nothing.
     pub(crate) fn contains(&self, list: &[Expr], value: &Value) -> bool {
+        if matches!(value, Value::Double(n) if n.is_nan()) {
+            return false;
+        }
         let candidates = self
             .places
             .get(&hash(value))

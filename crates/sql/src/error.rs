@@ -82,6 +82,8 @@ errors! {
     star_of_several() => "SC2042", "'SELECT *' is only valid with a single input set.";
     /// A wrong number of arguments.
     arguments(name: &str, wanted: &str) => "SC2050", "The {name} function requires {wanted} argument(s).";
+    /// A modulo of a hash that is not said in the text.
+    hash_modulo() => "SC2051", "The modulo value for the 'Hash' function must be a non-zero integer literal.";
     /// A time span that is none.
     invalid_timespan() => "SC2053", "The timespan argument provided to the DateTime function is invalid.";
     /// `TOP` of something else than a number of rows.
@@ -118,6 +120,8 @@ errors! {
     escape_character(text: &str) => "SC2207", "The invalid escape character '{text}' was specified in a LIKE predicate.";
     /// The distance of vectors with a sort order.
     vector_sort_order() => "SC2210", "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. VectorDistance will always sort in the order of most similar (first) to least similar (last).";
+    /// A text for a model that is not said in the text of the query.
+    embeddings_literal() => "SC2216", "The 'GenerateEmbeddings' function requires a single string literal argument.";
     /// A rank by something else.
     not_ranked() => "SC2221", "The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.";
     /// A rank with a sort order.

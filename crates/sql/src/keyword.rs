@@ -10,6 +10,11 @@ macro_rules! keywords {
         }
 
         impl Keyword {
+            /// The words that are reserved in upper and lower case.
+            pub const IN_ANY_CASE: &[&str] = &[$($text),+];
+            /// The words that are reserved as they are written alone.
+            pub const AS_WRITTEN: &[&str] = &[$($exact_text),+];
+
             /// The keyword that a word is, if it is one.
             pub fn from_word(word: &str) -> Option<Keyword> {
                 match word {

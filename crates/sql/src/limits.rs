@@ -30,9 +30,6 @@ pub const COUNT_MAX: u64 = u32::MAX as u64;
 /// Bytes of text that one function may produce; a longer result is undefined.
 pub const STRING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Characters that `REPLICATE` may produce; a longer result is undefined.
-pub const REPLICATE_CHARS_MAX: usize = 10_000;
-
 /// Expressions evaluated for one document before the query is refused.
 pub const DOCUMENT_STEPS_MAX: u64 = 50_000_000;
 

@@ -127,8 +127,11 @@ impl Inference<'_> {
         let mut alternatives = Vec::new();
         for value in values {
             let point = match value {
-                // Equality with undefined never holds.
+                // Equality with undefined or NaN never holds.
                 Value::Undefined => continue,
+                Value::Double(n) if n.is_nan() => continue,
+                // An infinity is no key that a client could send: the filter alone decides.
+                Value::Double(n) if n.is_infinite() => return self.open(),
                 Value::Array(_) | Value::Object(_) => Value::Undefined,
                 value => value.clone(),
             };

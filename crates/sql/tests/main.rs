@@ -8,6 +8,7 @@ mod corpus_agrees;
 mod executions_stream_and_resume;
 mod limits_hold;
 mod nothing_panics;
+mod numbers_need_not_be_finite;
 mod partition_keys_are_inferred;
 mod precedence_is_the_engines;
 mod printed_queries_read_the_same;

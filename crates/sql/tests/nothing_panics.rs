@@ -5,7 +5,7 @@ use lapsedb_value::{Object, Value};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const TOKENS: [&str; 76] = [
+const TOKENS: [&str; 79] = [
     "SELECT",
     "VALUE",
     "FROM",
@@ -44,6 +44,9 @@ const TOKENS: [&str; 76] = [
     "true",
     "null",
     "undefined",
+    "NaN",
+    "Infinity",
+    "9223372036854775808",
     "1",
     "0",
     "2.5",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use lapsedb_sql::plan::AggregateKind;
-use lapsedb_sql::{Params, bind, functions, parse};
+use lapsedb_sql::{Keyword, Params, SqlError, bind, error, functions, parse};
 use lapsedb_value::Value;
 
 /// The functions that the service documents, by family.
@@ -76,7 +76,7 @@ const SERVICE: [(&str, &[&str]); 12] = [
             "RRF",
         ],
     ),
-    ("Items", &["DocumentId", "HASH"]),
+    ("Items", &["DocumentId", "GenerateEmbeddings", "HASH"]),
     (
         "Integers",
         &[
@@ -155,6 +155,8 @@ const SERVICE: [(&str, &[&str]); 12] = [
             "RegexExtract",
             "RegexExtractAll",
             "RegexMatch",
+            "RegexReplace",
+            "RegexReplaceAll",
             "REPLACE",
             "REPLICATE",
             "REVERSE",
@@ -192,13 +194,15 @@ const SERVICE: [(&str, &[&str]); 12] = [
             "IS_STRING",
         ],
     ),
-    ("Vectors", &["VectorDistance"]),
+    ("Vectors", &["GenerateEmbeddings", "VectorDistance"]),
 ];
 
 /// What the language has, with a query that has it. Whether it works is found out by trying.
-const CONSTRUCTS: [(&str, &str); 48] = [
+const CONSTRUCTS: [(&str, &str); 56] = [
     ("`SELECT *`", "SELECT * FROM c"),
     ("select list with names", "SELECT c.a, c.b.c AS d, 1 FROM c"),
+    ("names in quotes", "SELECT c.a AS \"a b\", c.b 'c' FROM c"),
+    ("a reserved word as a name", "SELECT c.value FROM c"),
     ("`SELECT VALUE`", "SELECT VALUE c.a FROM c"),
     ("`SELECT DISTINCT`", "SELECT DISTINCT c.a FROM c"),
     ("`TOP n`, also by parameter", "SELECT TOP @n * FROM c"),
@@ -227,8 +231,12 @@ const CONSTRUCTS: [(&str, &str); 48] = [
         "SELECT * FROM c WHERE c.a IN (1, 2) AND c.b NOT IN (3)",
     ),
     (
-        "`BETWEEN`, `NOT BETWEEN`",
-        "SELECT * FROM c WHERE c.a BETWEEN 1 AND 2 AND c.b NOT BETWEEN 1 AND 2",
+        "`BETWEEN`, `NOT BETWEEN`, alone or in parentheses",
+        "SELECT * FROM c WHERE (c.a BETWEEN 1 AND 2) AND (c.b NOT BETWEEN 1 AND 2)",
+    ),
+    (
+        "`BETWEEN` beside `AND`",
+        "SELECT * FROM c WHERE c.a BETWEEN 1 AND 2 AND c.b = 1",
     ),
     (
         "`LIKE … ESCAPE`",
@@ -248,6 +256,10 @@ const CONSTRUCTS: [(&str, &str); 48] = [
         "SELECT TOP 5 * FROM c ORDER BY VectorDistance(c.v, [1, 2])",
     ),
     (
+        "`ORDER BY ST_DISTANCE(…)`",
+        "SELECT * FROM c ORDER BY ST_DISTANCE(c.p, {\"type\": \"Point\", \"coordinates\": [1, 2]})",
+    ),
+    (
         "`ORDER BY` any other expression",
         "SELECT * FROM c ORDER BY LOWER(c.a)",
     ),
@@ -260,8 +272,12 @@ const CONSTRUCTS: [(&str, &str); 48] = [
         "SELECT VALUE c.a[c.b] FROM c",
     ),
     (
-        "`ORDER BY` with `GROUP BY`",
+        "`ORDER BY` a path that is grouped by",
         "SELECT c.a FROM c GROUP BY c.a ORDER BY c.a",
+    ),
+    (
+        "expressions over aggregates",
+        "SELECT SUM(c.a) / COUNT(1) AS mean FROM c",
     ),
     (
         "`ORDER BY RANK FullTextScore(…)`",
@@ -284,6 +300,11 @@ const CONSTRUCTS: [(&str, &str); 48] = [
         "scalar subquery",
         "SELECT (SELECT VALUE COUNT(1) FROM x IN c.a) AS n FROM c",
     ),
+    (
+        "scalar subquery that may have several rows",
+        "SELECT (SELECT VALUE x FROM x IN c.a) AS x FROM c",
+    ),
+    ("`LET`", "SELECT VALUE (LET x = c.a IN x + 1) FROM c"),
     (
         "`EXISTS(…)`",
         "SELECT * FROM c WHERE EXISTS(SELECT VALUE x FROM x IN c.a WHERE x = 1)",
@@ -330,19 +351,29 @@ const CONSTRUCTS: [(&str, &str); 48] = [
         "quoted and escaped names",
         "SELECT c[\"a b\"], c['\\u00e9'] FROM c",
     ),
-    ("comments", "SELECT * -- all\nFROM c"),
+    ("comments to the end of a line", "SELECT * -- all\nFROM c"),
+    ("comments in a line", "SELECT /* all */ * FROM c"),
     ("`udf.f(…)`", "SELECT VALUE udf.f(c.a) FROM c"),
 ];
 
-fn works(text: &str) -> Result<(), String> {
+/// Whether a construct works: yes, no, or not in every way a query is asked.
+fn works(text: &str) -> String {
     let mut params = Params::new();
     params.set("@n", Value::number(3.0));
     params.set("@p", Value::number(1.0));
-    let bound = parse(text).and_then(|query| bind(&query, &params));
-    match bound {
-        Ok(_) => Ok(()),
-        Err(error) if error.code.is_empty() => Err(error.message),
-        Err(error) => Err(format!("{}: {}", error.code, error.message)),
+    let said = |error: SqlError| {
+        let code = if error.code.is_empty() { "" } else { ": " };
+        let text = format!("{}{code}{}", error.code, error.message);
+        text.replace('|', "\\|")
+    };
+    let bound = match parse(text).and_then(|query| bind(&query, &params)) {
+        Ok(bound) => bound,
+        Err(error) => return format!("no: {}", said(error)),
+    };
+    match (bound.check_runs(), bound.check_plan()) {
+        (Ok(()), Ok(())) => "yes".to_owned(),
+        (Err(error), _) => format!("planned, and not run: {}", said(error)),
+        (Ok(()), Err(error)) => format!("run, and not planned: {}", said(error)),
     }
 }
 
@@ -359,13 +390,7 @@ fn page() -> String {
          \n## Constructs\n\n| construct | works |\n|---|---|\n",
     );
     for (name, text) in CONSTRUCTS {
-        match works(text) {
-            Ok(()) => writeln!(page, "| {name} | yes |").unwrap(),
-            Err(reason) => {
-                let reason = reason.replace('|', "\\|");
-                writeln!(page, "| {name} | no: {reason} |").unwrap();
-            }
-        }
+        writeln!(page, "| {name} | {} |", works(text)).unwrap();
     }
     let mut known: Vec<&str> = Vec::new();
     for (family, names) in SERVICE {
@@ -390,6 +415,19 @@ fn page() -> String {
         if known.iter().find(is_known).is_none() {
             writeln!(page, "| `{}` | {} |", function.name, function.doc).unwrap();
         }
+    }
+    writeln!(
+        page,
+        "\n## Reserved words\n\nIn any case: {}.\n\nIn exactly this case: {}.",
+        Keyword::IN_ANY_CASE.join(", "),
+        Keyword::AS_WRITTEN.join(", ")
+    )
+    .unwrap();
+    page.push_str(
+        "\n## Refusals\n\nBraces stand for what the query says.\n\n| code | text |\n|---|---|\n",
+    );
+    for (code, text) in error::ERRORS {
+        writeln!(page, "| {code} | {} |", text.replace('|', "\\|")).unwrap();
     }
     page
 }

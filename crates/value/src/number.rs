@@ -54,6 +54,35 @@ pub fn combine(
     result.is_finite().then(|| Value::number(result))
 }
 
+/// The integer, if it is kept as one. A double is none, even without a fraction.
+#[inline]
+pub fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int32(n) => Some(i64::from(*n)),
+        Value::Int64(n) => Some(*n),
+        _ => None,
+    }
+}
+
+/// An operation on two numbers as SQL defines it: exact if both are kept as integers and the result fits 64 bits, else on
+/// doubles. What was a double stays one, also without a fraction or beyond all finite numbers.
+///
+/// `None` if one of them is no number.
+#[inline]
+pub fn arithmetic(
+    a: &Value,
+    b: &Value,
+    whole: fn(i64, i64) -> Option<i64>,
+    double: fn(f64, f64) -> f64,
+) -> Option<Value> {
+    if let (Some(a), Some(b)) = (integer(a), integer(b))
+        && let Some(exact) = whole(a, b)
+    {
+        return Some(Value::from(exact));
+    }
+    Some(Value::Double(double(a.as_f64()?, b.as_f64()?)))
+}
+
 /// The sum of two numbers, see [`combine`].
 #[inline]
 pub fn add(a: &Value, b: &Value) -> Option<Value> {

@@ -118,7 +118,7 @@ impl Demand<'_> {
     fn equal(&self, expr: &Expr, values: &[&Value]) -> Condition {
         let mut bounds: Vec<Vec<u8>> = values
             .iter()
-            .filter(|value| !value.is_undefined())
+            .filter(|value| can_equal(value))
             .map(|value| encode::value_bytes(value).to_vec())
             .collect();
         if bounds.is_empty() {
@@ -132,6 +132,8 @@ impl Demand<'_> {
     /// Only values of one kind have an order, and only simple ones.
     fn range(&self, expr: &Expr, op: BinaryOp, value: &Value) -> Condition {
         match value {
+            // Nothing is above or below what is not a number.
+            Value::Double(n) if n.is_nan() => return Condition::Never,
             Value::Null
             | Value::Bool(_)
             | Value::Int32(_)
@@ -251,6 +253,15 @@ impl Demand<'_> {
             }),
             None => Condition::Always,
         }
+    }
+}
+
+/// Whether a value can be equal to one: nothing equals undefined and NaN.
+fn can_equal(value: &Value) -> bool {
+    match value {
+        Value::Undefined => false,
+        Value::Double(n) => !n.is_nan(),
+        _ => true,
     }
 }
 

@@ -1,7 +1,10 @@
 //! Computes what does not depend on a row, once.
 
+use lapsedb_value::Value;
+
 use super::Binder;
 use crate::eval;
+use crate::exec::is_finite;
 use crate::limits::FOLDED_BYTES_MAX;
 use crate::plan::{Expr, ExprKind};
 
@@ -13,6 +16,12 @@ impl Binder<'_> {
             return expr;
         }
         match eval::eval(&self.ctx, &expr, None).and_then(|value| eval::own(&self.ctx, value)) {
+            // Its parts are evaluated with each row, where a number that is not finite is noticed.
+            Ok(value @ (Value::Array(_) | Value::Object(_)))
+                if self.ctx.has_nonfinite() && !is_finite(&value) =>
+            {
+                expr
+            }
             Ok(value) => Expr::new(ExprKind::Constant(value), expr.span),
             Err(_) => expr,
         }

@@ -71,6 +71,8 @@ pub(crate) struct Ctx<'e> {
     /// What blocking parts of the query keep.
     buffered: Held,
     random: Cell<u64>,
+    /// Whether a number was made that is not finite.
+    nonfinite: Cell<bool>,
     regexes: RefCell<Vec<Compiled>>,
 }
 
@@ -86,6 +88,7 @@ impl<'e> Ctx<'e> {
             bytes: Cell::new(0),
             buffered_rows: Cell::new(0),
             random: Cell::new(env.seed),
+            nonfinite: Cell::new(false),
             regexes: RefCell::new(Vec::new()),
         }
     }
@@ -147,9 +150,24 @@ impl<'e> Ctx<'e> {
     pub(crate) fn made(&self, value: Value) -> Result<Value, SqlError> {
         match &value {
             Value::String(_) | Value::Array(_) | Value::Object(_) => self.charge(weight(&value))?,
-            _ => {}
+            value => self.notice(value),
         }
         Ok(value)
+    }
+
+    /// Takes note of a number that is not finite: from now on rows are searched for such.
+    #[inline]
+    pub(crate) fn notice(&self, value: &Value) {
+        if let Value::Double(n) = value
+            && !n.is_finite()
+        {
+            self.nonfinite.set(true);
+        }
+    }
+
+    /// Whether rows can hold numbers that are not finite. Stored documents hold none.
+    pub(crate) fn has_nonfinite(&self) -> bool {
+        self.nonfinite.get()
     }
 
     /// Counts a row that a blocking query keeps.

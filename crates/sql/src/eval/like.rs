@@ -22,7 +22,11 @@ pub(super) fn matches(
     }
 }
 
-/// `%` is any run, `_` any character, `[a-d]` and `[^a-d]` are classes; the rest stands for itself.
+/// What no text matches.
+const NOTHING: &str = r"[^\s\S]";
+
+/// `%` is any run, `_` any character, `[a-d]` and `[^a-d]` are classes; the rest stands for itself. A class that is empty or
+/// never ends matches nothing, and so does its pattern.
 pub(super) fn translate(pattern: &str, escape: Option<char>) -> String {
     let mut regex = String::with_capacity(pattern.len() + 8);
     regex.push('^');
@@ -40,7 +44,7 @@ pub(super) fn translate(pattern: &str, escape: Option<char>) -> String {
                     regex.push_str(&class);
                     chars = rest.chars();
                 }
-                None => literal('[', &mut regex),
+                None => return NOTHING.to_owned(),
             },
             c => literal(c, &mut regex),
         }
@@ -53,8 +57,7 @@ fn literal(c: char, regex: &mut String) {
     regex.push_str(&regex::escape(c.encode_utf8(&mut [0; 4])));
 }
 
-/// The class that begins after a bracket, and the pattern after it; nothing if it never ends or is
-/// empty, for then the bracket stands for itself.
+/// The class that begins after a bracket, and the pattern after it; nothing if it never ends or is empty.
 fn class(pattern: &str) -> Option<(String, &str)> {
     let (body, rest) = pattern.split_once(']')?;
     let (negation, body) = match body.strip_prefix('^') {

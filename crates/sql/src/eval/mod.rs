@@ -11,8 +11,8 @@ mod sources;
 mod weight;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
-use lapsedb_value::order::deep_equal;
 use lapsedb_value::{Object, Str, Value, number};
 
 pub use context::Env;
@@ -41,7 +41,10 @@ pub(crate) fn eval<'a>(
 ) -> Result<Found<'a>, SqlError> {
     ctx.step()?;
     match &expr.kind {
-        ExprKind::Constant(value) => Ok(Cow::Borrowed(value)),
+        ExprKind::Constant(value) => {
+            ctx.notice(value);
+            Ok(Cow::Borrowed(value))
+        }
         ExprKind::Slot(slot) => Ok(Cow::Borrowed(scope::find(scope, *slot))),
         ExprKind::Member(base, name) => Ok(member(eval(ctx, base, scope)?, name)),
         ExprKind::Index(base, index) => index_into(ctx, base, index, scope),
@@ -67,8 +70,8 @@ pub(crate) fn eval<'a>(
         ExprKind::Conditional(condition, then, otherwise) => {
             match eval(ctx, condition, scope)?.as_bool() {
                 Some(true) => eval(ctx, then, scope),
-                Some(false) => eval(ctx, otherwise, scope),
-                None => Ok(undefined()),
+                // Whatever is not true chooses the second value, also what is no boolean or undefined.
+                Some(false) | None => eval(ctx, otherwise, scope),
             }
         }
         ExprKind::In {
@@ -200,8 +203,7 @@ fn unary(op: UnaryOp, operand: &Value) -> Value {
         UnaryOp::Not => operand
             .as_bool()
             .map_or(Value::Undefined, |truth| Value::Bool(!truth)),
-        UnaryOp::Minus => number::combine(&Value::Int32(0), operand, i64::checked_sub, |_, n| -n)
-            .unwrap_or_default(),
+        UnaryOp::Minus => minus(operand),
         UnaryOp::Plus if operand.is_number() => operand.clone(),
         UnaryOp::Plus => Value::Undefined,
         UnaryOp::BitNot => operand
@@ -224,6 +226,15 @@ fn chain(
         left = Cow::Owned(ctx.made(operators::binary(*op, &left, &right))?);
     }
     own(ctx, left)
+}
+
+/// The negative of a number. That of 2^63 is an integer of 64 bits: -9223372036854775808 can be written so only.
+fn minus(operand: &Value) -> Value {
+    match operand {
+        Value::Double(n) if *n == number::TWO_POW_63 => Value::Int64(i64::MIN),
+        _ => number::arithmetic(&Value::Int32(0), operand, i64::checked_sub, |_, n| -n)
+            .unwrap_or_default(),
+    }
 }
 
 /// `AND` is decided by false, `OR` by true; anything but a boolean leaves both undecided.
@@ -266,7 +277,7 @@ fn in_list<'a>(
     }
     for item in list {
         let item = eval(ctx, item, scope)?;
-        if !item.is_undefined() && deep_equal(&needle, &item) {
+        if !item.is_undefined() && operators::equal(&needle, &item) {
             return Ok(truth(!negated));
         }
     }
@@ -283,8 +294,8 @@ fn between<'a>(
     let value = eval(ctx, value, scope)?;
     let low = eval(ctx, low, scope)?;
     let high = eval(ctx, high, scope)?;
-    let above = operators::comparable(&value, &low).map(|order| order.is_ge());
-    let below = operators::comparable(&value, &high).map(|order| order.is_le());
+    let above = operators::compare(&value, &low, Ordering::is_ge);
+    let below = operators::compare(&value, &high, Ordering::is_le);
     Ok(match (above, below) {
         (Some(false), _) | (_, Some(false)) => truth(negated),
         (Some(true), Some(true)) => truth(!negated),

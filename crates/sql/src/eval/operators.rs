@@ -18,12 +18,8 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> Value {
         BinaryOp::Subtract => arithmetic(a, b, i64::checked_sub, |x, y| x - y),
         BinaryOp::ShiftLeft => bits(a, b, |x, y| x.wrapping_shl(y as u32)),
         BinaryOp::ShiftRight => bits(a, b, |x, y| x.wrapping_shr(y as u32)),
-        BinaryOp::ShiftRightZero => match (a.as_f64(), b.as_f64()) {
-            (Some(x), Some(y)) => Value::number(f64::from(
-                (to_int32(x) as u32).wrapping_shr(to_int32(y) as u32),
-            )),
-            _ => Value::Undefined,
-        },
+        // Other than in JavaScript the result is signed: -1 >>> 0 is -1.
+        BinaryOp::ShiftRightZero => bits(a, b, |x, y| (x as u32).wrapping_shr(y as u32) as i32),
         BinaryOp::BitAnd => bits(a, b, |x, y| x & y),
         BinaryOp::BitXor => bits(a, b, |x, y| x ^ y),
         BinaryOp::BitOr => bits(a, b, |x, y| x | y),
@@ -37,7 +33,7 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> Value {
     }
 }
 
-/// The number as JavaScript's bit operators take it: whole, modulo 2^32.
+/// The number as JavaScript's bit operators take it: whole, modulo 2^32; NaN and the infinities are 0.
 pub(super) fn to_int32(n: f64) -> i32 {
     if !n.is_finite() {
         return 0;
@@ -47,15 +43,24 @@ pub(super) fn to_int32(n: f64) -> i32 {
     (modulo as u32) as i32
 }
 
-/// The order of two values that can be ordered: both null, boolean, number or string.
-pub(super) fn comparable(a: &Value, b: &Value) -> Option<Ordering> {
+/// Whether the order of two values passes a test; `None` unless both are null, boolean, number or string.
+pub(super) fn compare(a: &Value, b: &Value, test: fn(Ordering) -> bool) -> Option<bool> {
     let alike = match (a, b) {
         (Value::Null, Value::Null)
         | (Value::Bool(_), Value::Bool(_))
         | (Value::String(_), Value::String(_)) => true,
         _ => a.is_number() && b.is_number(),
     };
-    alike.then(|| compare_sql(a, b))
+    alike.then(|| !is_nan(a) && !is_nan(b) && test(compare_sql(a, b)))
+}
+
+/// Whether two values are equal. NaN equals nothing here, other than where values are sorted, grouped or made distinct.
+pub(super) fn equal(a: &Value, b: &Value) -> bool {
+    deep_equal(a, b) && !is_nan(a)
+}
+
+fn is_nan(value: &Value) -> bool {
+    matches!(value, Value::Double(n) if n.is_nan())
 }
 
 fn arithmetic(
@@ -64,7 +69,7 @@ fn arithmetic(
     whole: fn(i64, i64) -> Option<i64>,
     double: fn(f64, f64) -> f64,
 ) -> Value {
-    number::combine(a, b, whole, double).unwrap_or_default()
+    number::arithmetic(a, b, whole, double).unwrap_or_default()
 }
 
 /// The quotient, if it has no fraction.
@@ -80,7 +85,7 @@ fn bits(a: &Value, b: &Value, op: fn(i32, i32) -> i32) -> Value {
 }
 
 fn comparison(a: &Value, b: &Value, test: fn(Ordering) -> bool) -> Value {
-    comparable(a, b).map_or(Value::Undefined, |order| Value::Bool(test(order)))
+    compare(a, b, test).map_or(Value::Undefined, Value::Bool)
 }
 
 /// Values of different types are different, not incomparable: `c.x != null` finds all that have x.
@@ -88,7 +93,7 @@ fn equality(a: &Value, b: &Value, wanted: bool) -> Value {
     if a.is_undefined() || b.is_undefined() {
         return Value::Undefined;
     }
-    Value::Bool(deep_equal(a, b) == wanted)
+    Value::Bool(equal(a, b) == wanted)
 }
 
 fn concat(a: &Value, b: &Value) -> Value {

@@ -98,7 +98,7 @@ impl Aggregate {
     pub(super) fn finish(self) -> Value {
         match self {
             Aggregate::Count(count) | Aggregate::CountIf(count) => Value::number(count as f64),
-            Aggregate::Sum(sum) => sum.and_then(Sum::total).unwrap_or_default(),
+            Aggregate::Sum(sum) => sum.map(Sum::total).unwrap_or_default(),
             Aggregate::Avg(sum, count) => {
                 let mean = sum.and_then(|sum| sum.divided_by(count));
                 mean.unwrap_or_default()

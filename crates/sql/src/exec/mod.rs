@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod executor;
+mod finite;
 mod group;
 mod key;
 mod output;
@@ -10,6 +11,7 @@ mod rank;
 mod sort;
 
 pub use executor::{Executor, Progress, Row};
+pub(crate) use finite::is_finite;
 pub(crate) use key::Key;
 pub(crate) use output::PageOf;
 pub(crate) use pipeline::Pipeline;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use lapsedb_query::order::identity_bytes;
 use lapsedb_value::Value;
 
+use super::finite::{finite, is_finite};
 use super::group::{Group, Groups};
 use super::output::{Output, PageOf, origin};
 use super::rank::Ranker;
@@ -22,6 +23,8 @@ pub(crate) struct Pipeline<'q> {
     out: Output,
     /// Whether it works on the current row of another query, and on that row's budget.
     nested: bool,
+    /// Whether its rows are those of the whole query, which leave it.
+    outermost: bool,
     /// The document that is pushed, by its place among all.
     ordinal: u64,
     /// Rows of it that passed the filter.
@@ -42,6 +45,7 @@ impl<'q> Pipeline<'q> {
     /// A subquery before its first row.
     fn new(query: &'q BoundQuery) -> Pipeline<'q> {
         let mut pipeline = Pipeline::page(query, PageOf::default());
+        pipeline.outermost = false;
         if query.distinct && query.order.is_empty() && query.grouping.is_none() {
             // The rows of a subquery come as they are found; nobody asks for a page of them.
             pipeline.stage = Stage::Straight;
@@ -80,6 +84,7 @@ impl<'q> Pipeline<'q> {
             stage,
             out,
             nested: false,
+            outermost: true,
             ordinal: 0,
             rows: 0,
             rows_done: 0,
@@ -196,7 +201,7 @@ impl<'q> Pipeline<'q> {
             }
             Stage::Sorted(_) => self.sort_row(ctx, scope),
             Stage::Ranked(ranker) => {
-                let value = project(ctx, &self.query.projection, scope)?;
+                let value = project(ctx, self.query, self.outermost, scope)?;
                 if !value.is_undefined() {
                     let origin = origin(self.ordinal, self.rows);
                     ranker.add(ctx, scope, origin, value)?;
@@ -208,7 +213,7 @@ impl<'q> Pipeline<'q> {
                 if self.out.is_full() {
                     return Ok(Flow::Done);
                 }
-                let value = project(ctx, &self.query.projection, scope)?;
+                let value = project(ctx, self.query, self.outermost, scope)?;
                 self.emit_here(ctx, value)
             }
         }
@@ -245,7 +250,7 @@ impl<'q> Pipeline<'q> {
                 return Ok(Flow::More);
             }
         }
-        let value = project(ctx, &self.query.projection, scope)?;
+        let value = project(ctx, self.query, self.outermost, scope)?;
         if value.is_undefined() {
             return Ok(Flow::More);
         }
@@ -314,11 +319,14 @@ impl<'q> Pipeline<'q> {
                 }
             }
             Stage::Grouped(groups) => {
-                for (key, group) in groups.finish() {
+                for (key, group) in self.sorted_groups(ctx, groups, scope)? {
                     if !self.nested {
                         ctx.next_document();
                     }
-                    let value = self.project_group(ctx, &group, scope)?;
+                    let (query, outermost) = (self.query, self.outermost);
+                    let value = self.of_group(ctx, &group, scope, |scope| {
+                        project(ctx, query, outermost, scope)
+                    })?;
                     if self.out.emit(ctx, key, value)? == Flow::Done {
                         break;
                     }
@@ -328,32 +336,71 @@ impl<'q> Pipeline<'q> {
         Ok(self.out.rows)
     }
 
-    /// Binds keys and aggregates to their variables and projects them.
-    fn project_group(
+    /// The groups with the keys they are sorted by: what `ORDER BY` says, then what they are grouped by.
+    fn sorted_groups(
+        &self,
+        ctx: &Ctx<'_>,
+        groups: Groups<'q>,
+        scope: ScopeRef<'_>,
+    ) -> Result<Vec<(Vec<u8>, Group)>, SqlError> {
+        let mut groups = groups.finish();
+        let order = &self.query.order;
+        if order.is_empty() {
+            return Ok(groups);
+        }
+        for (key, group) in &mut groups {
+            let values = self.of_group(ctx, group, scope, |scope| {
+                let values = order
+                    .iter()
+                    .map(|item| own(ctx, eval::eval(ctx, &item.expr, scope)?));
+                values.collect::<Result<Vec<Value>, SqlError>>()
+            })?;
+            let grouped_by = std::mem::replace(key, sort_key(order, &values));
+            key.extend(grouped_by);
+        }
+        groups.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(groups)
+    }
+
+    /// Binds keys and aggregates of a group to their variables.
+    fn of_group<T>(
         &self,
         ctx: &Ctx<'_>,
         group: &Group,
         scope: ScopeRef<'_>,
-    ) -> Result<Value, SqlError> {
+        run: impl FnOnce(ScopeRef<'_>) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError>
+    where
+        T: Default,
+    {
         let Some(grouping) = &self.query.grouping else {
-            return Ok(Value::Undefined);
+            return Ok(T::default());
         };
         let slots = grouping.keys.iter().map(|(slot, _)| *slot);
         let slots = slots.chain(grouping.aggregates.iter().map(|(slot, _, _)| *slot));
+        // A sum can be beyond all finite numbers, whatever it is made of.
+        group.iter().for_each(|value| ctx.notice(value));
         let mut variables: Vec<(Slot, &Value)> = slots.zip(group).collect();
         variables.sort_unstable_by_key(|(slot, _)| *slot);
-        project(
-            ctx,
-            &self.query.projection,
-            Some(&Scope::many(&variables, scope)),
-        )
+        run(Some(&Scope::many(&variables, scope)))
     }
 }
 
-/// The row as the query shows it.
-fn project(ctx: &Ctx<'_>, projection: &Projection, scope: ScopeRef<'_>) -> Result<Value, SqlError> {
-    match projection {
-        Projection::Value(expr) => own(ctx, eval::eval(ctx, expr, scope)?),
-        Projection::Object(members) => eval::object(ctx, members, scope),
-    }
+/// The row as the query shows it. JSON has no text for NaN and the infinities: they are numbers within the query, but outside
+/// they are absent, as if they were undefined.
+fn project(
+    ctx: &Ctx<'_>,
+    query: &BoundQuery,
+    outermost: bool,
+    scope: ScopeRef<'_>,
+) -> Result<Value, SqlError> {
+    let value = match &query.projection {
+        Projection::Value(expr) => own(ctx, eval::eval(ctx, expr, scope)?)?,
+        Projection::Object(members) => eval::object(ctx, members, scope)?,
+    };
+    Ok(if outermost && ctx.has_nonfinite() && !is_finite(&value) {
+        finite(value)
+    } else {
+        value
+    })
 }

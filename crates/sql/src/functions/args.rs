@@ -55,15 +55,12 @@ pub(crate) fn text_or<'a>(args: &'a Args<'_>, at: usize, otherwise: &'a str) -> 
     }
 }
 
-/// A whole number as it is, and any other number rounded by a function.
-pub(crate) fn unless_whole(args: &Args<'_>, at: usize, round: fn(f64) -> f64) -> Option<Value> {
-    match integer(args, at) {
-        Some(whole) => Some(Value::from(whole)),
-        None => finite(round(number(args, at)?)),
-    }
+/// A function of the first argument, if it is a number. The result need not be finite.
+pub(crate) fn map_number(args: &Args<'_>, function: fn(f64) -> f64) -> Option<Value> {
+    number(args, 0).map(|x| Value::Double(function(x)))
 }
 
-/// A number, unless it is none: the language has no infinities.
+/// A number, unless it is not finite: measures are undefined then.
 pub(crate) fn finite(n: f64) -> Option<Value> {
     n.is_finite().then(|| Value::number(n))
 }

@@ -27,15 +27,6 @@ pub(crate) fn byte_at(text: &str, unit: usize) -> usize {
     text.len()
 }
 
-/// The text up to that byte, or a little less if it lies inside a character.
-pub(crate) fn floor(text: &str, end: usize) -> &str {
-    let end = (0..=end.min(text.len()))
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0);
-    text.get(..end).unwrap_or_default()
-}
-
 /// So many units from that one on. Half of a character becomes the replacement character.
 pub(crate) fn slice(text: &str, start: usize, count: usize) -> Value {
     if text.is_ascii() {

@@ -2,7 +2,8 @@
 
 use lapsedb_value::{Str, Value};
 
-/// The value of a number token; none if it is too large for a double.
+/// The value of a number token; none if it is too large for a double. What is not written as a whole number of 64 bits is a
+/// double, also without a fraction.
 pub(crate) fn number(text: &str) -> Option<Value> {
     let (whole, double): (Option<i64>, Option<f64>) = match text.get(..2) {
         Some("0x" | "0X") => hexadecimal(text),
@@ -10,7 +11,7 @@ pub(crate) fn number(text: &str) -> Option<Value> {
     };
     match (whole, double) {
         (Some(whole), _) => Some(Value::from(whole)),
-        (None, double) => double.filter(|n| n.is_finite()).map(Value::number),
+        (None, double) => double.filter(|n| n.is_finite()).map(Value::Double),
     }
 }
 

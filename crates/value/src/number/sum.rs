@@ -34,23 +34,31 @@ impl Sum {
         }
     }
 
-    /// The sum as a value: an integer if it is exact and fits, else a double; `None` if it is not finite.
+    /// The sum as a value: an integer if it is exact and fits, else a double, which need not be finite.
     #[must_use]
-    pub fn total(self) -> Option<Value> {
-        self.divided_by(1)
+    pub fn total(self) -> Value {
+        match self {
+            Sum::Whole(sum) => {
+                i64::try_from(sum).map_or_else(|_| Value::Double(sum as f64), Value::from)
+            }
+            Sum::Double(sum) => Value::Double(sum),
+        }
     }
 
-    /// The sum divided by a count: an integer if it is exact, without a rest, and fits; else a double.
+    /// The sum divided by a count: an integer if it is exact, without a rest, and fits; else a double, which need not be
+    /// finite. `None` if the count is zero.
     #[must_use]
     pub fn divided_by(self, count: u64) -> Option<Value> {
+        if count == 0 {
+            return None;
+        }
         if let Sum::Whole(sum) = self
             && sum.checked_rem(i128::from(count)) == Some(0)
             && let Ok(whole) = i64::try_from(sum / i128::from(count))
         {
             return Some(Value::from(whole));
         }
-        let mean = self.to_f64() / count as f64;
-        mean.is_finite().then(|| Value::number(mean))
+        Some(Value::Double(self.to_f64() / count as f64))
     }
 }
 

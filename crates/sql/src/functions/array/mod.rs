@@ -1,19 +1,6 @@
 //! Arrays, sets and objects.
 
-pub(super) mod array_avg;
-pub(super) mod array_concat;
-pub(super) mod array_contains;
-pub(super) mod array_contains_all;
-pub(super) mod array_contains_any;
-pub(super) mod array_length;
-pub(super) mod array_max;
-pub(super) mod array_median;
-pub(super) mod array_min;
-pub(super) mod array_slice;
-pub(super) mod array_sum;
-pub(super) mod choose;
-pub(super) mod object_to_array;
-pub(super) mod set_difference;
-pub(super) mod set_equal;
-pub(super) mod set_intersect;
-pub(super) mod set_union;
+pub(super) mod contains;
+pub(super) mod elements;
+pub(super) mod reduce;
+pub(super) mod sets;

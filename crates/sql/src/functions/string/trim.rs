@@ -1,4 +1,4 @@
-//! `TRIM`: a string without blanks, or the given characters, at both ends.
+//! Texts without what is not wanted at their ends: blanks, or the characters of the second argument if there are any.
 
 use std::collections::HashSet;
 
@@ -6,12 +6,34 @@ use lapsedb_value::Value;
 
 use crate::functions::args::{self, Args};
 
-pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    let text = args::text(args, 0)?;
-    if args.len() == 1 {
-        return Some(Value::from(text.trim()));
-    }
+/// `TRIM`.
+pub(crate) fn both(args: &Args<'_>) -> Option<Value> {
+    trim(args, true, true)
+}
+
+/// `LTRIM`.
+pub(crate) fn left(args: &Args<'_>) -> Option<Value> {
+    trim(args, true, false)
+}
+
+/// `RTRIM`.
+pub(crate) fn right(args: &Args<'_>) -> Option<Value> {
+    trim(args, false, true)
+}
+
+fn trim(args: &Args<'_>, start: bool, end: bool) -> Option<Value> {
+    let mut text = args::text(args, 0)?;
     // A set, so that many unwanted characters cost no more than few.
-    let unwanted: HashSet<char> = args::text(args, 1)?.chars().collect();
-    Some(Value::from(text.trim_matches(|c| unwanted.contains(&c))))
+    let unwanted: HashSet<char> = args::text_or(args, 1, "")?.chars().collect();
+    let is_unwanted = |c: char| match unwanted.is_empty() {
+        true => c.is_whitespace(),
+        false => unwanted.contains(&c),
+    };
+    if start {
+        text = text.trim_start_matches(is_unwanted);
+    }
+    if end {
+        text = text.trim_end_matches(is_unwanted);
+    }
+    Some(Value::from(text))
 }

@@ -1,3 +1,0 @@
-//! Choices.
-
-pub(super) mod iif;

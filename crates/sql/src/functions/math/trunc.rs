@@ -1,9 +1,0 @@
-//! `TRUNC`: a number without its fraction.
-
-use lapsedb_value::Value;
-
-use crate::functions::args::{self, Args};
-
-pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    args::unless_whole(args, 0, f64::trunc)
-}

@@ -1,9 +1,0 @@
-//! `LOWER`: a string in lower case.
-
-use lapsedb_value::Value;
-
-use crate::functions::args::{self, Args};
-
-pub(crate) fn call(args: &Args<'_>) -> Option<Value> {
-    Some(Value::from(args::text(args, 0)?.to_lowercase()))
-}
