@@ -10,8 +10,8 @@ import urllib.parse
 from lapsedb import KEY
 
 
-def ask(server, method, path, body=b"", headers=()):
-    """Sends one request; returns its status, its headers (by lower-case name) and its body."""
+def ask(server, method, path, body=b"", headers=(), connection=None):
+    """Sends one request; returns its status, its headers (by lower-case name) and its body. A given connection stays open."""
     segments = path.strip("/").split("/")
     is_feed = len(segments) % 2 == 1
     kind = segments[-1] if is_feed else segments[-2]
@@ -27,11 +27,14 @@ def ask(server, method, path, body=b"", headers=()):
         "content-type": "application/json",
         **dict(headers),
     }
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    own = connection is None
+    if own:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     try:
         connection.request(method, "/" + path.lstrip("/"), body, sent)
         answer = connection.getresponse()
         got = {name.lower(): value for name, value in answer.getheaders()}
         return answer.status, got, answer.read()
     finally:
-        connection.close()
+        if own:
+            connection.close()
