@@ -53,3 +53,7 @@ pub const PARTITION_POINTS_MAX: usize = 2_000;
 
 /// Positions in one geometry.
 pub const GEOMETRY_POINTS_MAX: usize = 4_096;
+
+/// Stretches of edges, cut where two geometries meet, whose side `ST_WITHIN` looks for. Only geometries whose
+/// edges run through one another's positions over and over have more; the function is undefined then.
+pub const GEOMETRY_PIECES_MAX: usize = 16_384;
