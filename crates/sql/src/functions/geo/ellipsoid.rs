@@ -54,12 +54,12 @@ const POLE: Vector = [0.0, 0.0, 1.0];
 type Node = (f64, f64);
 
 const TWO: [Node; 2] = [
-    (0.211_324_865_405_187_12, 0.5),
+    (0.211_324_865_405_187_13, 0.5),
     (0.788_675_134_594_812_9, 0.5),
 ];
 
 const THREE: [Node; 3] = [
-    (0.112_701_665_379_258_31, 5.0 / 18.0),
+    (0.112_701_665_379_258_3, 5.0 / 18.0),
     (0.5, 8.0 / 18.0),
     (0.887_298_334_620_741_7, 5.0 / 18.0),
 ];
@@ -127,17 +127,23 @@ pub(super) fn ring_area(ring: &Ring) -> f64 {
     for arc in &ring.arcs {
         sweep.edge(arc);
     }
-    let area = sweep.total + sweep.closing(ring.arcs.first().map(|arc| arc.start));
-    if area < 0.0 { area + EARTH } else { area }
+    let closing = match ring.arcs.first() {
+        // What starts at a pole has no way to go there.
+        Some(arc) if !is_pole(arc.start) => sweep.closing(arc.start),
+        _ => 0.0,
+    };
+    (sweep.total + closing).rem_euclid(EARTH)
 }
 
 /// The integral of longitude over height along a ring, which is the area inside.
 #[derive(Default)]
 struct Sweep {
-    /// The longitude so far, from that of the first point, without a break at the antimeridian.
-    longitude: f64,
-    /// The longitude of a vector before the next edge, kept where it passes a pole.
+    /// The first point that is no pole.
+    first: Option<Vector>,
+    /// The last one.
     last: Option<Vector>,
+    /// Its longitude from the first one's, without a break at the antimeridian.
+    longitude: f64,
     total: f64,
 }
 
@@ -162,6 +168,7 @@ impl Sweep {
         if let Some(last) = self.last {
             self.longitude += turn(last, out);
         }
+        self.first.get_or_insert(out);
         self.last = Some(out);
         let through_pole = arc.left[2].abs() < 1e-14 && !is_pole(arc.start) && !is_pole(arc.end);
         if through_pole && dot(flat(arc.start), flat(arc.end)) < 0.0 {
@@ -196,10 +203,13 @@ impl Sweep {
             return;
         }
         let nodes = nodes(apart, &AREA_STEPS);
-        let longitude = self.longitude;
+        // Each longitude is taken straight from the first point's; what was summed up says in which round it is.
+        let (longitude, first) = (self.longitude, self.first.unwrap_or(start));
         let from = if is_pole(start) { end } else { start };
         self.total += rise(start, end, nodes, |point| {
-            longitude + if bend == 0.0 { 0.0 } else { turn(from, point) }
+            let direct = turn(first, point);
+            let expected = longitude + turn(from, point);
+            direct + TAU * ((expected - direct) / TAU).round()
         });
         self.longitude += bend;
         if !is_pole(end) {
@@ -208,24 +218,20 @@ impl Sweep {
     }
 
     /// What is missing if the ring goes around a pole: the way there and back.
-    fn closing(&self, start: Option<Vector>) -> f64 {
-        let (Some(last), Some(start)) = (self.last, start) else {
-            return 0.0;
-        };
-        let total = if is_pole(start) {
-            self.longitude
-        } else {
-            self.longitude + turn(last, start)
-        };
-        let turns = (total / TAU).round();
+    fn closing(&self, start: Vector) -> f64 {
+        let last = self.last.unwrap_or(start);
+        let turns = ((self.longitude + turn(last, start)) / TAU).round();
         if turns == 0.0 {
             return 0.0;
         }
         let mut way = Sweep {
+            first: Some(start),
             longitude: turns * TAU,
             ..Sweep::default()
         };
-        way.piece(start, scale(POLE, turns.signum()), HALVINGS_MAX);
+        // Over either pole it comes to the same, but for the whole earth; the nearer one costs fewer digits.
+        let pole = if start[2] < 0.0 { -1.0 } else { 1.0 };
+        way.piece(start, scale(POLE, pole), HALVINGS_MAX);
         way.total
     }
 }
@@ -237,16 +243,16 @@ fn flat(v: Vector) -> Vector {
 /// The integral over the height of what is given for each point of an edge.
 fn rise(start: Vector, end: Vector, nodes: &[Node], value: impl Fn(Vector) -> f64) -> f64 {
     let chord = sub(end, start);
+    // From the end, and in this order of factors: so the last digits are those of the service, too.
     nodes
         .iter()
+        .rev()
         .map(|(at, weight)| {
             let point = add(start, scale(chord, *at));
             let size2 = dot(point, point);
-            let size = size2.sqrt();
-            let height = point[2] / size;
-            let climb = (chord[2] - point[2] * dot(point, chord) / size2) / size;
-            let round = 1.0 - E2 * height * height;
-            weight * value(point) * B * B * climb / (round * round)
+            let climb = (chord[2] - point[2] * dot(point, chord) / size2) / size2.sqrt();
+            let round = 1.0 - E2 * (point[2] * point[2] / size2);
+            weight * value(point) * (B * B / (round * round)) * climb
         })
         .sum()
 }
