@@ -4,7 +4,7 @@
 //! their interiors have a point in common. The interior of a line is the line without its ends.
 
 use super::Geometry;
-use super::sphere::{Arc, Meeting, Ring, TOLERANCE, Vector, same};
+use super::sphere::{Arc, Meeting, Ring, TOLERANCE, Vector, dot, same};
 use crate::limits::GEOMETRY_PIECES_MAX;
 
 /// Where a point lies with respect to polygons.
@@ -93,25 +93,16 @@ fn within_polygons(a: &Geometry, b: &Geometry) -> Option<bool> {
         return Some(a.points.iter().all(inside));
     }
     let filled = !a.polygons.is_empty();
-    let mut budget = GEOMETRY_PIECES_MAX;
     let mut inner = false;
+    let mut walk = Walk::around(b);
     for arc in a.arcs() {
-        let Some(pieces) = pieces(arc, b) else {
-            return Some(false);
-        };
-        for piece in pieces {
-            match piece {
+        for stretch in walk.along(arc)? {
+            match stretch {
+                Stretch::Crossing | Stretch::On(Side::Outside) => return Some(false),
                 // An area left of the edge lies on the far side of the border.
-                Piece::Shared { same_way } if filled && !same_way => return Some(false),
-                Piece::Shared { .. } => {}
-                Piece::Free(middle) => {
-                    budget = budget.checked_sub(1)?;
-                    match side_of_any(b, middle) {
-                        Side::Inside => inner = true,
-                        Side::Border => {}
-                        Side::Outside => return Some(false),
-                    }
-                }
+                Stretch::Shared { same_way } if filled && !same_way => return Some(false),
+                Stretch::Shared { .. } | Stretch::On(Side::Border) => {}
+                Stretch::On(Side::Inside) => inner = true,
             }
         }
     }
@@ -119,17 +110,77 @@ fn within_polygons(a: &Geometry, b: &Geometry) -> Option<bool> {
         return Some(inner);
     }
     // No edge leaves the other one. What is left is a hole of the other one, or its end, in an area.
+    let mut walk = Walk::around(a);
     for arc in b.arcs() {
-        for piece in pieces(arc, a).unwrap_or_default() {
-            if let Piece::Free(middle) = piece {
-                budget = budget.checked_sub(1)?;
-                if side_of_any(a, middle) == Side::Inside {
-                    return Some(false);
-                }
-            }
+        let stretches = walk.along(arc)?;
+        let inside = |stretch: &Stretch| matches!(stretch, Stretch::On(Side::Inside));
+        if stretches.iter().any(inside) {
+            return Some(false);
         }
     }
     Some(true)
+}
+
+/// What a stretch of an edge is to polygons.
+enum Stretch {
+    /// It crosses their border.
+    Crossing,
+    /// It lies on an edge of them.
+    Shared {
+        /// Some edge there goes the same way.
+        same_way: bool,
+    },
+    /// It meets their edges at its ends at most.
+    On(Side),
+}
+
+/// Goes along edges and says where they lie with respect to polygons.
+struct Walk<'a> {
+    polygons: &'a Geometry,
+    /// How often it may still ask for a side.
+    budget: usize,
+    /// The end of the last edge and on which side it came there.
+    last: Option<(Vector, Side)>,
+}
+
+impl<'a> Walk<'a> {
+    fn around(polygons: &'a Geometry) -> Walk<'a> {
+        Walk {
+            polygons,
+            budget: GEOMETRY_PIECES_MAX,
+            last: None,
+        }
+    }
+
+    /// The stretches of the next edge; nothing if there were too many.
+    fn along(&mut self, arc: &Arc) -> Option<Vec<Stretch>> {
+        let last = self.last.take();
+        let Some(pieces) = pieces(arc, self.polygons) else {
+            return Some(vec![Stretch::Crossing]);
+        };
+        let count = pieces.len();
+        let mut stretches = Vec::with_capacity(count);
+        for (at, piece) in pieces.into_iter().enumerate() {
+            stretches.push(match piece {
+                Piece::Shared { same_way } => Stretch::Shared { same_way },
+                Piece::Free { middle, apart } => {
+                    let side = match last {
+                        // No border lies between this edge and the last one.
+                        Some((end, side)) if at == 0 && apart && end == arc.start => side,
+                        _ => {
+                            self.budget = self.budget.checked_sub(1)?;
+                            side_of_any(self.polygons, middle)
+                        }
+                    };
+                    if at.saturating_add(1) == count {
+                        self.last = Some((arc.end, side));
+                    }
+                    Stretch::On(side)
+                }
+            });
+        }
+        Some(stretches)
+    }
 }
 
 /// A stretch of an edge that no edge of the other geometry begins or ends in.
@@ -139,8 +190,12 @@ enum Piece {
         /// Some edge there goes the same way.
         same_way: bool,
     },
-    /// It touches the other's edges at most at its ends. This is its middle.
-    Free(Vector),
+    /// It touches the other's edges at most at its ends.
+    Free {
+        middle: Vector,
+        /// The edge does not start on one of them.
+        apart: bool,
+    },
 }
 
 /// Cuts an edge where it meets those of polygons; nothing if it crosses one.
@@ -148,11 +203,12 @@ fn pieces(arc: &Arc, polygons: &Geometry) -> Option<Vec<Piece>> {
     let whole = arc.along(arc.end);
     let mut cuts = vec![0.0, whole];
     let mut shared: Vec<(f64, f64, bool)> = Vec::new();
+    let mut apart = true;
     for other in polygons.arcs() {
         match arc.meet(other) {
             Meeting::Apart => continue,
             Meeting::Cross => return None,
-            Meeting::Touch => {}
+            Meeting::Touch => apart &= !other.holds(arc.start),
         }
         for point in [other.start, other.end] {
             if arc.holds(point) {
@@ -160,7 +216,7 @@ fn pieces(arc: &Arc, polygons: &Geometry) -> Option<Vec<Piece>> {
             }
         }
         if let Some((low, high)) = arc.shared(other) {
-            let same_way = super::sphere::dot(arc.left, other.left) > 0.0;
+            let same_way = dot(arc.left, other.left) > 0.0;
             shared.push((low, high, same_way));
         }
     }
@@ -181,7 +237,8 @@ fn pieces(arc: &Arc, polygons: &Geometry) -> Option<Vec<Piece>> {
                 same_way: over.any(|(_, _, same_way)| *same_way),
             }
         } else {
-            Piece::Free(arc.at(middle))
+            let middle = arc.at(middle);
+            Piece::Free { middle, apart }
         });
     }
     Some(pieces)
