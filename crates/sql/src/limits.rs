@@ -59,3 +59,7 @@ pub const FUZZY_WORDS_MAX: usize = 32;
 
 /// Rows that each of the fused rankings brings in, even if fewer are wanted.
 pub const FUSED_ROWS_MIN: u64 = 120;
+
+/// Stretches of edges, cut where two geometries meet, whose side `ST_WITHIN` looks for. Only geometries whose
+/// edges run through one another's positions over and over have more; the function is undefined then.
+pub const GEOMETRY_PIECES_MAX: usize = 16_384;

@@ -14,7 +14,6 @@ mod logic;
 mod math;
 pub(crate) mod number_text;
 mod rid;
-mod spatial;
 mod string;
 pub(crate) mod terms;
 mod types;
@@ -72,6 +71,8 @@ pub enum Reads {
     All,
     /// The first one again for each value of the others.
     FirstForEach,
+    /// All of them, and each position with each other one.
+    Pairs,
 }
 
 /// How a function is called.
@@ -106,6 +107,11 @@ impl Function {
                 read_bytes(first)
                     .saturating_mul(times.max(1))
                     .saturating_add(others)
+            }
+            Reads::Pairs => {
+                let all: usize = args.iter().map(|arg| read_bytes(arg)).sum();
+                let positions = args.iter().map(|arg| parts(arg)).sum::<usize>() / 2;
+                all.saturating_add(positions.saturating_mul(positions))
             }
         }
     }
@@ -410,12 +416,12 @@ static FUNCTIONS: [Function; 145] = [
     pure("StringToNull", 1, Some(1), string::parse::null, "Null, if a string says it in JSON."),
     pure("StringToNumber", 1, Some(1), string::string_to_number::call, "The number that a string says in JSON."),
     pure("StringToObject", 1, Some(1), string::parse::object, "The object that a string says in JSON."),
-    pure("ST_AREA", 1, Some(1), spatial::st_area::call, "The area of a geometry in square metres."),
-    pure("ST_DISTANCE", 2, Some(2), spatial::st_distance::call, "The distance of two geometries in metres.").reads(Reads::FirstForEach),
-    pure("ST_INTERSECTS", 2, Some(2), spatial::st_intersects::call, "Whether two geometries share a point.").reads(Reads::FirstForEach),
-    pure("ST_ISVALID", 1, Some(1), spatial::st_isvalid::call, "Whether a value is a valid GeoJSON geometry."),
-    pure("ST_ISVALIDDETAILED", 1, Some(1), spatial::st_isvaliddetailed::call, "Whether a value is a valid GeoJSON geometry, and why not."),
-    pure("ST_WITHIN", 2, Some(2), spatial::st_within::call, "Whether the first geometry lies within the second.").reads(Reads::FirstForEach),
+    pure("ST_AREA", 1, Some(1), geo::area, "The area of a geometry in square metres.").reads(Reads::Pairs),
+    pure("ST_DISTANCE", 2, Some(2), geo::distance, "The distance of two geometries in metres.").reads(Reads::Pairs),
+    pure("ST_INTERSECTS", 2, Some(2), geo::intersects, "Whether two geometries share a point.").reads(Reads::Pairs),
+    pure("ST_ISVALID", 1, Some(1), geo::is_valid, "Whether a value is a valid GeoJSON geometry.").reads(Reads::Pairs),
+    pure("ST_ISVALIDDETAILED", 1, Some(1), geo::is_valid_detailed, "Whether a value is a valid GeoJSON geometry, and why not.").reads(Reads::Pairs),
+    pure("ST_WITHIN", 2, Some(2), geo::within, "Whether the first geometry lies within the second.").reads(Reads::Pairs),
     pure("SUBSTRING", 3, Some(3), string::parts::substring, "A part of a string: start, counted from 0, and length."),
     pure("SubstringAfter", 2, Some(2), string::parts::after, "What follows the first occurrence of another string."),
     pure("SubstringBefore", 2, Some(2), string::parts::before, "What precedes the first occurrence of another string."),

@@ -1,129 +1,117 @@
-//! GeoJSON geometries on the globe: longitude and latitude in degrees, WGS 84.
+//! The spatial functions: GeoJSON geometries on the ellipsoid WGS 84.
+//!
+//! An edge is the cut of the ellipsoid with the plane through both its ends and the centre. A polygon lies left
+//! of its rings; one that is written clockwise is the rest of the globe.
 
-pub(crate) mod measure;
-pub(crate) mod planar;
+mod distance;
+mod ellipsoid;
+mod read;
+mod relate;
+mod sphere;
+#[cfg(test)]
+mod tests;
+mod validity;
 
-use lapsedb_value::Value;
+use lapsedb_value::{Object, Value};
 
-use crate::limits::GEOMETRY_POINTS_MAX;
+use super::args::{self, Args};
+use sphere::{Arc, Ring, Vector, same};
 
-/// A place: longitude, then latitude.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Position {
-    pub x: f64,
-    pub y: f64,
-}
-
-/// An outer ring and the holes in it.
-pub(crate) type Rings = Vec<Vec<Position>>;
-
-/// A valid geometry.
+/// A valid geometry: one point, one line, or polygons.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Geometry {
-    pub points: Vec<Position>,
-    pub lines: Vec<Vec<Position>>,
-    pub polygons: Vec<Rings>,
+struct Geometry {
+    points: Vec<Vector>,
+    lines: Vec<Vec<Arc>>,
+    /// The first and the last point of the line.
+    ends: Vec<Vector>,
+    polygons: Vec<Vec<Ring>>,
 }
-
-/// Why a value is no geometry.
-type Reason = &'static str;
-
-const SHAPE: Reason =
-    "The coordinates do not have the shape that the type of the geometry asks for.";
 
 impl Geometry {
-    /// Reads a GeoJSON object.
-    pub(crate) fn read(value: &Value) -> Result<Geometry, Reason> {
-        let kind = value
-            .get("type")
-            .as_str()
-            .ok_or("The geometry has no type.")?;
-        let coordinates = value.get("coordinates");
-        let mut geometry = Geometry::default();
-        match kind {
-            "Point" => geometry.points.push(position(coordinates)?),
-            "MultiPoint" => geometry.points = list(coordinates, position)?,
-            "LineString" => geometry.lines.push(line(coordinates)?),
-            "MultiLineString" => geometry.lines = list(coordinates, line)?,
-            "Polygon" => geometry.polygons.push(polygon(coordinates)?),
-            "MultiPolygon" => geometry.polygons = list(coordinates, polygon)?,
-            _ => return Err("The type of the geometry is not known."),
-        }
-        if geometry.vertices().count() > GEOMETRY_POINTS_MAX {
-            return Err("The geometry has more than 4096 positions.");
-        }
-        if geometry.vertices().next().is_none() {
-            return Err(SHAPE);
-        }
-        Ok(geometry)
-    }
-
-    /// All positions.
-    pub(crate) fn vertices(&self) -> impl Iterator<Item = Position> {
-        let rings = self.polygons.iter().flatten();
-        self.points
-            .iter()
-            .chain(self.lines.iter().flatten())
-            .chain(rings.flatten())
-            .copied()
+    /// The point, if it is nothing else.
+    fn as_point(&self) -> Option<Vector> {
+        self.points.first().copied()
     }
 
     /// All edges.
-    pub(crate) fn edges(&self) -> impl Iterator<Item = (Position, Position)> {
-        let chains = self.lines.iter().chain(self.polygons.iter().flatten());
-        chains
-            .flat_map(|chain| chain.windows(2))
-            .filter_map(|pair| match pair {
-                [a, b] => Some((*a, *b)),
-                _ => None,
-            })
+    fn arcs(&self) -> impl Iterator<Item = &Arc> {
+        let rings = self.polygons.iter().flatten();
+        let borders = rings.flat_map(|ring| &ring.arcs);
+        self.lines.iter().flatten().chain(borders)
+    }
+
+    /// All positions.
+    fn vertices(&self) -> impl Iterator<Item = Vector> {
+        let starts = self.arcs().map(|arc| arc.start);
+        self.points.iter().chain(&self.ends).copied().chain(starts)
+    }
+
+    /// A position of each part that hangs together.
+    fn parts(&self) -> impl Iterator<Item = Vector> {
+        let rings = self.polygons.iter().flatten();
+        let first = rings.filter_map(|ring| ring.points.first());
+        self.points
+            .iter()
+            .chain(self.ends.first())
+            .chain(first)
+            .copied()
+    }
+
+    /// Whether an open line ends at the point.
+    fn is_end(&self, point: Vector) -> bool {
+        match self.ends.as_slice() {
+            [first, last] => !same(*first, *last) && (same(*first, point) || same(*last, point)),
+            _ => false,
+        }
     }
 }
 
-fn list<T>(value: &Value, read: fn(&Value) -> Result<T, Reason>) -> Result<Vec<T>, Reason> {
-    value.as_array().ok_or(SHAPE)?.iter().map(read).collect()
+fn argument(args: &Args<'_>, at: usize) -> Option<Geometry> {
+    read::geometry(args::any(args, at)).ok()
 }
 
-fn position(value: &Value) -> Result<Position, Reason> {
-    let (x, y) = match value.as_array() {
-        // A height may follow; it is not used.
-        Some([x, y] | [x, y, _]) => (x.as_f64().ok_or(SHAPE)?, y.as_f64().ok_or(SHAPE)?),
-        _ => return Err(SHAPE),
+/// `ST_AREA`: the area in square metres; points and lines have none.
+pub(super) fn area(args: &Args<'_>) -> Option<Value> {
+    let geometry = argument(args, 0)?;
+    let polygon = |rings: &Vec<Ring>| {
+        // Inside is what lies inside all rings, so each hole takes away what lies outside of it.
+        let outside = |ring: &Ring| ellipsoid::EARTH - ellipsoid::ring_area(ring);
+        let outer = rings.first().map_or(0.0, ellipsoid::ring_area);
+        outer - rings.iter().skip(1).map(outside).sum::<f64>()
     };
-    if !(-90.0..=90.0).contains(&y) {
-        return Err("Latitude values must be between -90 and 90 degrees.");
-    }
-    if !(-180.0..=180.0).contains(&x) {
-        return Err("Longitude values must be between -180 and 180 degrees.");
-    }
-    Ok(Position { x, y })
+    args::finite(geometry.polygons.iter().map(polygon).sum::<f64>() + 0.0)
 }
 
-fn line(value: &Value) -> Result<Vec<Position>, Reason> {
-    let line = list(value, position)?;
-    if line.len() < 2 {
-        Err("A LineString must have at least two positions.")
-    } else {
-        Ok(line)
-    }
+/// `ST_DISTANCE`: the shortest distance in metres.
+pub(super) fn distance(args: &Args<'_>) -> Option<Value> {
+    args::finite(distance::between(&argument(args, 0)?, &argument(args, 1)?))
 }
 
-fn polygon(value: &Value) -> Result<Rings, Reason> {
-    let rings = list(value, ring)?;
-    if rings.is_empty() {
-        Err("A Polygon must have at least one ring.")
-    } else {
-        Ok(rings)
-    }
+/// `ST_INTERSECTS`: whether two geometries share a point.
+pub(super) fn intersects(args: &Args<'_>) -> Option<Value> {
+    let shared = relate::intersects(&argument(args, 0)?, &argument(args, 1)?);
+    Some(Value::Bool(shared))
 }
 
-fn ring(value: &Value) -> Result<Vec<Position>, Reason> {
-    let ring = list(value, position)?;
-    if ring.len() < 4 {
-        return Err("A ring of a Polygon must have at least four positions.");
+/// `ST_WITHIN`: whether the first geometry lies within the second.
+pub(super) fn within(args: &Args<'_>) -> Option<Value> {
+    relate::within(&argument(args, 0)?, &argument(args, 1)?).map(Value::Bool)
+}
+
+/// `ST_ISVALID`: whether a value is a valid geometry. One that is missing is none.
+pub(super) fn is_valid(args: &Args<'_>) -> Option<Value> {
+    Some(Value::Bool(read::geometry(args::any(args, 0)).is_ok()))
+}
+
+/// `ST_ISVALIDDETAILED`: whether a value is a valid geometry, and why not.
+pub(super) fn is_valid_detailed(args: &Args<'_>) -> Option<Value> {
+    let mut answer = Object::with_capacity(2);
+    match read::geometry(args::any(args, 0)) {
+        Ok(_) => answer.push("valid", true),
+        Err(reason) => {
+            answer.push("valid", false);
+            answer.push("reason", reason);
+        }
     }
-    if ring.first() != ring.last() {
-        return Err("A ring of a Polygon must end where it starts.");
-    }
-    Ok(ring)
+    Some(Value::Object(answer))
 }
