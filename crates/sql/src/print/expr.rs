@@ -139,10 +139,7 @@ impl Printer<'_, '_> {
             } => {
                 let close = self.test(value, *negated, "LIKE ")?;
                 self.expr(pattern)?;
-                if let Some(escape) = escape {
-                    self.text(" ESCAPE ")?;
-                    self.quoted(&escape.text)?;
-                }
+                self.escape(escape.as_ref())?;
                 self.text(close)
             }
             ExprKind::Literal(_)
@@ -156,6 +153,14 @@ impl Printer<'_, '_> {
             | ExprKind::Subquery(..)
             | ExprKind::Let(..) => self.expr(expr),
         }
+    }
+
+    fn escape(&mut self, escape: Option<&Name>) -> fmt::Result {
+        let Some(escape) = escape else {
+            return Ok(());
+        };
+        self.text(" ESCAPE ")?;
+        self.quoted(&escape.text)
     }
 
     /// Opens the parentheses of an operator; what closes them.
