@@ -201,12 +201,23 @@ impl Bound {
     /// Which values of the partition key the query can find documents under. `paths` are the paths of
     /// the key, outermost first.
     pub fn partition_filter(&self, paths: &[Path]) -> PartitionFilter {
-        match (&self.query.filter, self.query.reads_container()) {
-            (Some(filter), true) => stack::for_height(self.height, || {
-                partition::infer(filter, paths, &self.origins)
-            }),
-            _ => PartitionFilter::Everything,
+        if !self.query.reads_container() {
+            return PartitionFilter::Everything;
         }
+        let mut filters = Vec::new();
+        let mut query = &self.query;
+        loop {
+            filters.extend(&query.filter);
+            match query.sources.first().map(|source| &source.kind) {
+                Some(SourceKind::Feed(inner)) => query = inner,
+                Some(SourceKind::Container | SourceKind::Value(_) | SourceKind::Rows(_)) | None => {
+                    break;
+                }
+            }
+        }
+        stack::for_height(self.height, || {
+            partition::infer(&filters, paths, &self.origins)
+        })
     }
 
     /// The constant that an expression is, if it is one.

@@ -1,5 +1,8 @@
 //! The words that cannot be names.
 
+/// Bytes of the longest word that is reserved in any case.
+const LONGEST: usize = "DISTINCT".len();
+
 macro_rules! keywords {
     (any case: $($name:ident = $text:literal),+ $(,)?; as written: $($exact:ident = $exact_text:literal),+ $(,)?) => {
         /// A reserved word.
@@ -21,10 +24,14 @@ macro_rules! keywords {
                     $($exact_text => return Some(Keyword::$exact),)+
                     _ => {}
                 }
-                $(if word.eq_ignore_ascii_case($text) {
-                    return Some(Keyword::$name);
-                })+
-                None
+                let mut upper = [0; LONGEST];
+                let upper = upper.get_mut(..word.len())?;
+                upper.copy_from_slice(word.as_bytes());
+                upper.make_ascii_uppercase();
+                match std::str::from_utf8(upper).ok()? {
+                    $($text => Some(Keyword::$name),)+
+                    _ => None,
+                }
             }
         }
     };
@@ -42,4 +49,34 @@ keywords! {
     When = "WHEN", Where = "WHERE", With = "WITH";
     as written:
     False = "false", Infinity = "Infinity", NaN = "NaN", Null = "null", True = "true", Udf = "udf", Undefined = "undefined",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_found_in_its_cases() {
+        for word in Keyword::IN_ANY_CASE {
+            assert!(Keyword::from_word(word).is_some(), "{word}");
+            assert!(Keyword::from_word(&word.to_lowercase()).is_some(), "{word}");
+            assert!(word.len() <= LONGEST, "{word}");
+        }
+        for word in Keyword::AS_WRITTEN {
+            assert!(Keyword::from_word(word).is_some(), "{word}");
+            assert!(Keyword::from_word(&word.to_uppercase()).is_none(), "{word}");
+        }
+        for word in [
+            "",
+            "ANDS",
+            "distinctly",
+            "é",
+            "RANK",
+            "ALL",
+            "nan",
+            "infinity",
+        ] {
+            assert!(Keyword::from_word(word).is_none(), "{word}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use lapsedb_value::Value;
 use lapsedb_value::order::deep_equal;
 use lapsedb_value::path::{Path, Segment};
 
-use crate::ast::{BinaryOp, UnaryOp};
+use crate::ast::{BinaryOp, SubqueryKind, UnaryOp};
 use crate::bind::Origins;
 use crate::limits::PARTITION_POINTS_MAX;
 use crate::plan::{Expr, ExprKind, Step};
@@ -32,8 +32,8 @@ struct Inference<'a> {
     origins: &'a Origins,
 }
 
-/// Reads the filter.
-pub(crate) fn infer(filter: &Expr, paths: &[Path], origins: &Origins) -> PartitionFilter {
+/// Reads filters that must all hold.
+pub(crate) fn infer(filters: &[&Expr], paths: &[Path], origins: &Origins) -> PartitionFilter {
     let mut levels = Vec::with_capacity(paths.len());
     for path in paths {
         let mut steps = Vec::new();
@@ -47,7 +47,10 @@ pub(crate) fn infer(filter: &Expr, paths: &[Path], origins: &Origins) -> Partiti
     }
     let inference = Inference { levels, origins };
     let mut keys: Vec<Vec<Value>> = Vec::new();
-    for alternative in inference.alternatives(filter) {
+    let met = filters.iter().fold(inference.open(), |met, filter| {
+        inference.both(met, inference.alternatives(filter))
+    });
+    for alternative in met {
         let key: Vec<Value> = alternative.into_iter().map_while(|value| value).collect();
         if key.is_empty() {
             return PartitionFilter::Everything;
@@ -91,6 +94,8 @@ impl Inference<'_> {
                     either
                 }
             }
+            // Nothing is true of what is undefined.
+            ExprKind::Binary(_, a, b) if is_undefined(a) || is_undefined(b) => Vec::new(),
             ExprKind::Binary(BinaryOp::Equal, a, b) => match (a.constant(), b.constant()) {
                 (None, Some(value)) => self.fixed(a, std::iter::once(value)),
                 (Some(value), None) => self.fixed(b, std::iter::once(value)),
@@ -111,7 +116,50 @@ impl Inference<'_> {
             ExprKind::Unary(UnaryOp::Not, operand) => {
                 self.fixed(operand, std::iter::once(&Value::Bool(false)))
             }
+            // `a ?? false` is true where `a` is.
+            ExprKind::Coalesce(a, otherwise)
+                if otherwise
+                    .constant()
+                    .is_some_and(|value| value.as_bool() != Some(true)) =>
+            {
+                self.alternatives(a)
+            }
+            ExprKind::Like {
+                value,
+                pattern,
+                escape: None,
+                negated: false,
+            } => match pattern.constant() {
+                Some(text @ Value::String(pattern)) if !pattern.contains(['%', '_', '[']) => {
+                    self.fixed(value, std::iter::once(text))
+                }
+                _ => self.open(),
+            },
+            ExprKind::Call(function, args) => self.call(function.name, args),
+            ExprKind::Subquery(SubqueryKind::Exists, query)
+                if query.sources.is_empty() && query.grouping.is_none() =>
+            {
+                let filter = query.filter.as_ref();
+                filter.map_or_else(|| self.open(), |filter| self.alternatives(filter))
+            }
             _ => self.fixed(expr, std::iter::once(&Value::Bool(true))),
+        }
+    }
+
+    /// What follows from a function being true.
+    fn call(&self, name: &str, args: &[Expr]) -> Vec<Alternative> {
+        match (name, args) {
+            ("IS_NULL", [value]) => self.fixed(value, std::iter::once(&Value::Null)),
+            ("ARRAY_CONTAINS", [list, value]) => match list.constant() {
+                Some(Value::Array(values)) => self.fixed(value, values.iter()),
+                _ => self.open(),
+            },
+            ("STRINGEQUALS", [a, b]) => match (a.constant(), b.constant()) {
+                (None, Some(text @ Value::String(_))) => self.fixed(a, std::iter::once(text)),
+                (Some(text @ Value::String(_)), None) => self.fixed(b, std::iter::once(text)),
+                _ => self.open(),
+            },
+            _ => self.open(),
         }
     }
 
@@ -166,6 +214,10 @@ impl Inference<'_> {
         }
         met
     }
+}
+
+fn is_undefined(expr: &Expr) -> bool {
+    expr.constant().is_some_and(Value::is_undefined)
 }
 
 fn merged(a: &Alternative, b: &Alternative) -> Option<Alternative> {

@@ -290,13 +290,11 @@ impl AggregateKind {
             AggregateKind::Sum,
         ];
         all.into_iter()
-            .find(|kind| kind.to_string().eq_ignore_ascii_case(name))
+            .find(|kind| kind.name().eq_ignore_ascii_case(name))
     }
-}
 
-impl fmt::Display for AggregateKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    const fn name(self) -> &'static str {
+        match self {
             AggregateKind::Count => "COUNT",
             AggregateKind::CountIf => "COUNTIF",
             AggregateKind::Sum => "SUM",
@@ -305,6 +303,12 @@ impl fmt::Display for AggregateKind {
             AggregateKind::Max => "MAX",
             AggregateKind::MakeList => "MAKELIST",
             AggregateKind::MakeSet => "MAKESET",
-        })
+        }
+    }
+}
+
+impl fmt::Display for AggregateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -23,6 +23,10 @@ impl<'p> Binder<'p> {
         let kind = match &expr.kind {
             ast::ExprKind::Subquery(kind, query) => return self.subquery(*kind, query, span),
             ast::ExprKind::Literal(value) => ExprKind::Constant(value.clone()),
+            // A definition is made without values for them.
+            ast::ExprKind::Parameter(name) if self.defining => {
+                return Err(SqlError::unresolved(&format!("@{name}"), span));
+            }
             ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name)),
             ast::ExprKind::Name(name) => self.name(name, span)?,
             ast::ExprKind::Member(base, name) => {

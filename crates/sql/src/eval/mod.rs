@@ -27,7 +27,7 @@ use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
 use crate::exec::Pipeline;
 use crate::functions::{Call, Function};
-use crate::plan::{BoundQuery, Expr, ExprKind};
+use crate::plan::{BoundQuery, Expr, ExprKind, Slot};
 use crate::span::Span;
 
 /// A value that may still belong to the document it was found in.
@@ -97,16 +97,9 @@ pub(crate) fn eval<'a>(
             like(ctx, &value, &pattern, *escape, *negated, expr.span)
         }
         ExprKind::Call(function, args) => call(ctx, function, args, scope),
-        ExprKind::UserFunction(name, _) => Err(SqlError::unknown_function(
-            &format!("udf.{name}"),
-            expr.span,
-        )),
+        ExprKind::UserFunction(name, _) => Err(no_function(name, expr.span)),
         ExprKind::Subquery(kind, query) => subquery(ctx, *kind, query, scope, expr.span),
-        ExprKind::Let(slot, value, body) => {
-            let value = own(ctx, eval(ctx, value, scope)?)?;
-            let inner = Scope::one(*slot, &value, scope);
-            own(ctx, eval(ctx, body, Some(&inner))?).map(Cow::Owned)
-        }
+        ExprKind::Let(slot, value, body) => binding(ctx, *slot, [value, body], scope),
     }
 }
 
@@ -210,6 +203,24 @@ fn unary(op: UnaryOp, operand: &Value) -> Value {
             .as_f64()
             .map_or(Value::Undefined, |n| Value::Int32(!operators::to_int32(n))),
     }
+}
+
+#[cold]
+fn no_function(name: &str, span: Span) -> SqlError {
+    SqlError::unknown_function(&format!("udf.{name}"), span)
+}
+
+/// `LET` a variable be a value in an expression.
+#[inline(never)]
+fn binding<'a>(
+    ctx: &'a Ctx<'_>,
+    slot: Slot,
+    [value, body]: [&'a Expr; 2],
+    scope: ScopeRef<'a>,
+) -> Result<Found<'a>, SqlError> {
+    let value = own(ctx, eval(ctx, value, scope)?)?;
+    let inner = Scope::one(slot, &value, scope);
+    own(ctx, eval(ctx, body, Some(&inner))?).map(Cow::Owned)
 }
 
 /// Operators of one level, from left to right.

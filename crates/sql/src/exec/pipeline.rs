@@ -189,13 +189,10 @@ impl<'q> Pipeline<'q> {
 
     /// Takes one row of the sources.
     fn row(&mut self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<Flow, SqlError> {
-        let texts = match &mut self.stage {
-            Stage::Ranked(ranker) => Some(ranker.observe(ctx, scope)?),
-            Stage::Straight | Stage::Sorted(_) | Stage::Grouped(_) => None,
-        };
-        if let Some(filter) = &self.query.filter
-            && !eval::holds(ctx, filter, scope)?
-        {
+        if let Stage::Ranked(_) = self.stage {
+            return self.rank_row(ctx, scope);
+        }
+        if !self.passes(ctx, scope)? {
             return Ok(Flow::More);
         }
         match &mut self.stage {
@@ -204,18 +201,7 @@ impl<'q> Pipeline<'q> {
                 Ok(Flow::More)
             }
             Stage::Sorted(_) => self.sort_row(ctx, scope),
-            Stage::Ranked(ranker) => {
-                let value = project(ctx, self.query, self.outermost, scope)?;
-                if let Some(texts) = texts
-                    && !value.is_undefined()
-                {
-                    let origin = origin(self.ordinal, self.rows);
-                    ranker.add(ctx, scope, texts, origin, value)?;
-                }
-                self.rows = self.rows.saturating_add(1);
-                Ok(Flow::More)
-            }
-            Stage::Straight => {
+            Stage::Straight | Stage::Ranked(_) => {
                 if self.out.is_full() {
                     return Ok(Flow::Done);
                 }
@@ -223,6 +209,35 @@ impl<'q> Pipeline<'q> {
                 self.emit_here(ctx, value)
             }
         }
+    }
+
+    #[inline]
+    fn passes(&self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<bool, SqlError> {
+        match &self.query.filter {
+            Some(filter) => eval::holds(ctx, filter, scope),
+            None => Ok(true),
+        }
+    }
+
+    /// Keeps a row to rank it. The texts of rows that the filter drops count too: they say how rare a word is.
+    #[inline(never)]
+    fn rank_row(&mut self, ctx: &Ctx<'_>, scope: ScopeRef<'_>) -> Result<Flow, SqlError> {
+        let Stage::Ranked(ranker) = &mut self.stage else {
+            return Ok(Flow::More);
+        };
+        let texts = ranker.observe(ctx, scope)?;
+        if !self.passes(ctx, scope)? {
+            return Ok(Flow::More);
+        }
+        let value = project(ctx, self.query, self.outermost, scope)?;
+        if let Stage::Ranked(ranker) = &mut self.stage
+            && !value.is_undefined()
+        {
+            let origin = origin(self.ordinal, self.rows);
+            ranker.add(ctx, scope, texts, origin, value)?;
+        }
+        self.rows = self.rows.saturating_add(1);
+        Ok(Flow::More)
     }
 
     /// Lets a row out at once.

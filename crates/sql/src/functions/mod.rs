@@ -153,10 +153,14 @@ fn parts(value: &Value) -> usize {
 
 /// The function of that name, in any case.
 pub fn find(name: &str) -> Option<&'static Function> {
-    let name = ALIASES
-        .iter()
-        .find(|(alias, _)| alias.eq_ignore_ascii_case(name))
-        .map_or(name, |(_, name)| name);
+    find_canonical(name).or_else(|| {
+        let mut aliases = ALIASES.iter();
+        let (_, name) = aliases.find(|(alias, _)| alias.eq_ignore_ascii_case(name))?;
+        find_canonical(name)
+    })
+}
+
+fn find_canonical(name: &str) -> Option<&'static Function> {
     let found = FUNCTIONS.binary_search_by(|function| {
         let known = function.name.bytes().map(|byte| byte.to_ascii_uppercase());
         known.cmp(name.bytes().map(|byte| byte.to_ascii_uppercase()))

@@ -12,12 +12,18 @@ pub(crate) fn lower(args: &Args<'_>) -> Option<Value> {
 /// `UPPER`.
 pub(crate) fn upper(args: &Args<'_>) -> Option<Value> {
     let text = args::text(args, 0)?;
-    let upper: String = text.chars().map(|c| single(c, c.to_uppercase())).collect();
-    Some(Value::from(upper))
+    Some(Value::from(if text.is_ascii() {
+        text.to_ascii_uppercase()
+    } else {
+        text.chars().map(|c| single(c, c.to_uppercase())).collect()
+    }))
 }
 
 /// A text in lower case, which is how texts are compared whose case does not matter.
 pub(super) fn to_lower(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     text.chars().map(|c| single(c, c.to_lowercase())).collect()
 }
 
