@@ -60,10 +60,17 @@ impl Rewriter<'_> {
             return Ok(Expr::new(ExprKind::Slot(*slot), expr.span));
         }
         let span = expr.span;
-        let kind = match expr.kind {
+        match expr.kind {
             ExprKind::Slot(slot) if self.rows.contains(&slot) => {
-                return Err((self.refused)(&(self.text)(span), span));
+                Err((self.refused)(&(self.text)(span), span))
             }
+            kind => Ok(Expr::new(self.parts(kind, span)?, span)),
+        }
+    }
+
+    /// The same with all its parts rewritten.
+    fn parts(&self, kind: ExprKind, span: Span) -> Result<ExprKind, SqlError> {
+        Ok(match kind {
             kind @ (ExprKind::Constant(_) | ExprKind::Slot(_)) => kind,
             ExprKind::Member(base, name) => ExprKind::Member(self.step(base, span)?, name),
             ExprKind::Index(base, index) => {
@@ -126,8 +133,7 @@ impl Rewriter<'_> {
             ExprKind::Let(slot, value, body) => {
                 ExprKind::Let(slot, self.boxed(value)?, self.boxed(body)?)
             }
-        };
-        Ok(Expr::new(kind, span))
+        })
     }
 
     /// What a path goes on from. If that is wrong, the whole path is.
