@@ -98,7 +98,7 @@ fn few(count: u64) -> Vec<(&'static str, Option<&'static str>, Vec<String>)> {
             ids(500..510),
         ),
         (
-            "SELECT VALUE c.id FROM c WHERE c.n BETWEEN 500 AND 509 AND c.even",
+            "SELECT VALUE c.id FROM c WHERE (c.n BETWEEN 500 AND 509) AND c.even",
             None,
             ids((500..510).step_by(2)),
         ),

@@ -94,34 +94,5 @@ fn collect(expr: &Expr, origins: &Origins, found: &mut Vec<Vec<Step>>) {
         }
         return;
     }
-    let mut each = |exprs: &[&Expr]| exprs.iter().for_each(|expr| collect(expr, origins, found));
-    match &expr.kind {
-        ExprKind::Constant(_) | ExprKind::Slot(_) | ExprKind::Subquery(..) => {}
-        ExprKind::Member(base, _) => each(&[base]),
-        ExprKind::Unary(_, operand) => each(&[operand]),
-        ExprKind::Index(a, b)
-        | ExprKind::Binary(_, a, b)
-        | ExprKind::Coalesce(a, b)
-        | ExprKind::Let(_, a, b) => each(&[a, b]),
-        ExprKind::Chain(first, rest) => {
-            each(&[first]);
-            rest.iter().for_each(|(_, operand)| each(&[operand]));
-        }
-        ExprKind::Conditional(a, b, c) => each(&[a, b, c]),
-        ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => {
-            items.iter().for_each(|item| each(&[item]));
-        }
-        ExprKind::Call(_, args) | ExprKind::UserFunction(_, args) => {
-            args.iter().for_each(|arg| each(&[arg]))
-        }
-        ExprKind::Object(members) => members.iter().for_each(|(_, value)| each(&[value])),
-        ExprKind::In { needle, list, .. } => {
-            each(&[needle]);
-            list.iter().for_each(|item| each(&[item]));
-        }
-        ExprKind::Between {
-            value, low, high, ..
-        } => each(&[value, low, high]),
-        ExprKind::Like { value, pattern, .. } => each(&[value, pattern]),
-    }
+    expr.each_part(&mut |part| collect(part, origins, found));
 }

@@ -9,6 +9,9 @@ pub const NESTING_MAX: usize = 1_000;
 /// Height of an expression tree: what nests, and steps of a path. Binding, evaluating and dropping a tree recurse this deep.
 pub const HEIGHT_MAX: u16 = 1_000;
 
+/// Levels of a value that is copied. Subqueries in `FROM` and `LET` put the literals of a query into one another.
+pub const VALUE_LEVELS_MAX: u16 = 1_000;
+
 /// `JOIN`s in one query, subqueries included.
 pub const JOINS_MAX: usize = 10;
 

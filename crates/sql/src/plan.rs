@@ -255,6 +255,40 @@ impl Expr {
         Expr { kind, span }
     }
 
+    /// Shows the expressions that this one is made of, but for those inside subqueries, which are of other rows.
+    pub(crate) fn each_part<'e>(&'e self, show: &mut dyn FnMut(&'e Expr)) {
+        match &self.kind {
+            ExprKind::Constant(_) | ExprKind::Slot(_) | ExprKind::Subquery(..) => {}
+            ExprKind::Member(base, _) | ExprKind::Unary(_, base) => show(base),
+            ExprKind::Index(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Coalesce(a, b)
+            | ExprKind::Let(_, a, b) => [a, b].into_iter().for_each(|part| show(part)),
+            ExprKind::Conditional(a, b, c) => [a, b, c].into_iter().for_each(|part| show(part)),
+            ExprKind::Chain(first, rest) => {
+                show(first);
+                rest.iter().for_each(|(_, operand)| show(operand));
+            }
+            ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => {
+                items.iter().for_each(show);
+            }
+            ExprKind::Object(members) => members.iter().for_each(|(_, value)| show(value)),
+            ExprKind::In { needle, list, .. } => {
+                show(needle);
+                list.iter().for_each(show);
+            }
+            ExprKind::Between {
+                value, low, high, ..
+            } => [value, low, high].into_iter().for_each(|part| show(part)),
+            ExprKind::Like { value, pattern, .. } => {
+                [value, pattern].into_iter().for_each(|part| show(part));
+            }
+            ExprKind::Call(_, args) | ExprKind::UserFunction(_, args) => {
+                args.iter().for_each(show);
+            }
+        }
+    }
+
     /// The value, if it is known before the first row.
     pub fn constant(&self) -> Option<&Value> {
         match &self.kind {

@@ -115,6 +115,50 @@ fn the_highest_trees_are_bound_evaluated_and_dropped() {
 }
 
 #[test]
+fn values_that_subqueries_put_into_one_another_have_a_depth() {
+    on_small_stack(|| {
+        for (levels, subqueries) in [(300, 2), (300, 90), (900, 3), (10, 300)] {
+            let literal =
+                |name: &str| format!("{}{name}{}", "[".repeat(levels), "]".repeat(levels));
+            let from = format!("(SELECT VALUE {} FROM ", literal("c"));
+            let text = format!(
+                "SELECT VALUE c = c FROM {}c{}",
+                from.repeat(subqueries),
+                ") c".repeat(subqueries)
+            );
+            check_depth(&text, levels * subqueries);
+            let mut text = "c.id".to_owned();
+            for n in 0..subqueries.min(100) {
+                let outer = format!("x{}", n + 1);
+                text = format!("(LET x{n} = {} IN [x{n} = x{n}, {text}])", literal(&outer));
+            }
+            let text = format!(
+                "SELECT VALUE (LET x{} = c IN {text}) FROM c",
+                subqueries.min(100)
+            );
+            // The innermost names are of what is around them.
+            let _ = query(&text);
+        }
+    });
+}
+
+fn check_depth(text: &str, levels: usize) {
+    match query(text) {
+        Ok(_) => assert!(
+            levels <= 2 * usize::from(limits::VALUE_LEVELS_MAX),
+            "{levels}"
+        ),
+        Err(error) => {
+            let refused = error.code == error::TOO_COMPLEX || error.code == error::TOO_MUCH_WORK;
+            assert!(
+                refused && levels > usize::from(limits::VALUE_LEVELS_MAX),
+                "{levels}: {error}"
+            );
+        }
+    }
+}
+
+#[test]
 fn ands_ors_and_text_are_limited() {
     for (word, most) in [
         (" AND true", limits::ANDS_MAX),

@@ -259,7 +259,8 @@ async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
     if let Some(scope) = &scope {
         call.ctx.who.may_read_collection(&scope.collection)?;
     }
-    items::query::check(&Query::of_body(&call.value()?)?)?;
+    let single_partition = partition(call)?.is_some();
+    items::query::check(&Query::of_body(&call.value()?)?, single_partition)?;
     let body = br#"{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#;
     let mut answer = Answer::json(StatusCode::OK, charge::METADATA_READ, body.to_vec());
     if let Some(scope) = &scope {

@@ -98,7 +98,7 @@ fn atom(joined: bool) -> BoxedStrategy<String> {
         1 => (path(), literal()).prop_map(|(path, value)| format!("{value} >= {path}")),
         2 => (path(), prop::collection::vec(literal(), 1..4))
             .prop_map(|(path, values)| format!("{path} IN ({})", values.join(", "))),
-        2 => (path(), literal(), literal()).prop_map(|(path, a, b)| format!("{path} BETWEEN {a} AND {b}")),
+        2 => (path(), literal(), literal()).prop_map(|(path, a, b)| format!("({path} BETWEEN {a} AND {b})")),
         2 => (path(), prop_oneof![Just("a%"), Just("%"), Just("ab"), Just("a!%%"), Just("[ab]%"), Just("x%")])
             .prop_map(|(path, like)| format!("{path} LIKE '{like}' ESCAPE '!'")),
         1 => (path(), text()).prop_map(|(path, text)| format!("STARTSWITH({path}, '{text}')")),
@@ -110,7 +110,7 @@ fn atom(joined: bool) -> BoxedStrategy<String> {
         1 => (literal(), literal()).prop_map(|(a, b)| format!("ARRAY_CONTAINS_ANY(c.tags, {a}, {b})")),
         1 => path().prop_map(str::to_owned),
         1 => path().prop_map(|path| format!("NOT {path}")),
-        1 => Just("EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = 1)".to_owned()),
+        1 => Just("EXISTS(SELECT VALUE u FROM u IN c.tags WHERE u = 1)".to_owned()),
     ]
     .boxed()
 }

@@ -60,40 +60,11 @@ impl Reads {
             }
             return Some(());
         }
-        match &expr.kind {
-            ExprKind::Constant(_) | ExprKind::Slot(_) => Some(()),
-            ExprKind::Member(base, _) => self.expr(base),
-            ExprKind::Index(base, index) => self.all([base.as_ref(), index.as_ref()]),
-            ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => self.all(items),
-            ExprKind::Object(members) => self.all(members.iter().map(|(_, expr)| expr)),
-            ExprKind::Unary(_, operand) => self.expr(operand),
-            ExprKind::Binary(_, left, right) | ExprKind::Coalesce(left, right) => {
-                self.all([left.as_ref(), right.as_ref()])
-            }
-            ExprKind::Conditional(condition, yes, no) => {
-                self.all([condition.as_ref(), yes.as_ref(), no.as_ref()])
-            }
-            ExprKind::In { needle, list, .. } => {
-                self.expr(needle)?;
-                self.all(list)
-            }
-            ExprKind::Between {
-                value, low, high, ..
-            } => self.all([value.as_ref(), low.as_ref(), high.as_ref()]),
-            ExprKind::Like { value, pattern, .. } => self.all([value.as_ref(), pattern.as_ref()]),
-            ExprKind::Chain(first, rest) => {
-                self.expr(first)?;
-                self.all(rest.iter().map(|(_, operand)| operand))
-            }
-            ExprKind::Call(_, arguments) | ExprKind::UserFunction(_, arguments) => {
-                self.all(arguments)
-            }
-            ExprKind::Let(_, value, body) => self.all([value.as_ref(), body.as_ref()]),
-            ExprKind::Subquery(..) => None,
+        if let ExprKind::Subquery(..) = expr.kind {
+            return None;
         }
-    }
-
-    fn all<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) -> Option<()> {
-        exprs.into_iter().try_for_each(|expr| self.expr(expr))
+        let mut known = Some(());
+        expr.each_part(&mut |part| known = known.and_then(|()| self.expr(part)));
+        known
     }
 }

@@ -144,7 +144,9 @@ impl<'p> Binder<'p> {
             name: Some(name.text.clone()),
             slot,
         });
+        self.bindings.push((slot, value.as_ref().clone()));
         let body = self.boxed(body);
+        self.bindings.pop();
         self.scope.pop();
         Ok(ExprKind::Let(slot, value, body?))
     }
@@ -339,10 +341,21 @@ impl<'p> Binder<'p> {
         };
         self.first_aggregate.get_or_insert(span);
         let argument = self.expr(argument)?;
+        let argument = self.with_bindings(argument);
         let slot = self.new_slot();
         gathered.push((slot, kind, argument));
         self.mode = Mode::Gathering(gathered);
         Ok(ExprKind::Slot(slot))
+    }
+
+    /// The argument of an aggregate is evaluated for each row, apart from the `LET`s that it stands in: it takes them along.
+    fn with_bindings(&self, argument: Expr) -> Expr {
+        let span = argument.span;
+        let around = self.bindings.iter().rev();
+        around.fold(argument, |argument, (slot, value)| {
+            let kind = ExprKind::Let(*slot, Box::new(value.clone()), Box::new(argument));
+            Expr::new(kind, span)
+        })
     }
 
     #[inline(never)]

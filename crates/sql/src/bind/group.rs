@@ -238,30 +238,11 @@ pub(super) fn is_path(expr: &Expr) -> bool {
 
 /// Whether an expression refers to a variable at all; what is constant does not.
 pub(super) fn refers_to_a_row(expr: &Expr) -> bool {
-    let any = |exprs: &[Expr]| exprs.iter().any(refers_to_a_row);
-    match &expr.kind {
-        ExprKind::Slot(_) => true,
-        ExprKind::Constant(_) => false,
-        ExprKind::Member(base, _) | ExprKind::Unary(_, base) => refers_to_a_row(base),
-        ExprKind::Index(a, b)
-        | ExprKind::Binary(_, a, b)
-        | ExprKind::Coalesce(a, b)
-        | ExprKind::Let(_, a, b) => refers_to_a_row(a) || refers_to_a_row(b),
-        ExprKind::Chain(first, rest) => {
-            refers_to_a_row(first) || rest.iter().any(|(_, expr)| refers_to_a_row(expr))
-        }
-        ExprKind::Array(items) | ExprKind::And(items) | ExprKind::Or(items) => any(items),
-        ExprKind::Object(members) => members.iter().any(|(_, expr)| refers_to_a_row(expr)),
-        ExprKind::Conditional(a, b, c) => [a, b, c].into_iter().any(|expr| refers_to_a_row(expr)),
-        ExprKind::In { needle, list, .. } => refers_to_a_row(needle) || any(list),
-        ExprKind::Between {
-            value, low, high, ..
-        } => [value, low, high]
-            .into_iter()
-            .any(|expr| refers_to_a_row(expr)),
-        ExprKind::Like { value, pattern, .. } => refers_to_a_row(value) || refers_to_a_row(pattern),
-        ExprKind::Call(_, args) | ExprKind::UserFunction(_, args) => any(args),
-        // Refused where rows are grouped.
-        ExprKind::Subquery(..) => true,
+    // Subqueries are refused where rows are grouped.
+    if let ExprKind::Slot(_) | ExprKind::Subquery(..) = expr.kind {
+        return true;
     }
+    let mut refers = false;
+    expr.each_part(&mut |part| refers = refers || refers_to_a_row(part));
+    refers
 }

@@ -127,6 +127,8 @@ struct Binder<'p> {
     schema: &'p Schema,
     /// Whether this is the expression of a computed property.
     defining: bool,
+    /// The `LET`s of this query that are open.
+    bindings: Vec<(Slot, Expr)>,
     /// Whether this is what rows are sorted by.
     ordering: bool,
     /// Where the first aggregate of the query stands.
@@ -149,6 +151,7 @@ impl<'p> Binder<'p> {
             mode: Mode::Rows,
             schema,
             defining: false,
+            bindings: Vec::new(),
             ordering: false,
             first_aggregate: None,
             joins: 0,

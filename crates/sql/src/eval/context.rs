@@ -7,9 +7,12 @@ use lapsedb_value::budget::{Held, PROBE_STEPS, STEP_BYTES};
 use lapsedb_value::pattern::{PATTERN_BYTES_MAX, Pattern, PatternError, PatternOptions};
 use lapsedb_value::{Budget, Value};
 
-use super::weight;
+use super::weight_within;
 use crate::error::SqlError;
-use crate::limits::{BUFFERED_ROWS_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, REGEXES_MAX};
+use crate::limits::{
+    BUFFERED_ROWS_MAX, DOCUMENT_BYTES_MAX, DOCUMENT_STEPS_MAX, REGEXES_MAX, VALUE_LEVELS_MAX,
+};
+use crate::span::Span;
 
 /// Tells when an item is gone.
 pub type ExpiryOf<'a> = dyn Fn(&Value) -> Option<i64> + Sync + 'a;
@@ -141,6 +144,18 @@ impl<'e> Ctx<'e> {
             .charge(usize::try_from(bytes).unwrap_or(usize::MAX))?)
     }
 
+    /// Counts a value that is made or copied. What nests too deep is refused here: everything that goes through a value
+    /// recurses as deep. Literals add as many levels at most before they come here too.
+    pub(crate) fn charge_for(&self, value: &Value) -> Result<(), SqlError> {
+        match weight_within(value, VALUE_LEVELS_MAX) {
+            Some(bytes) => self.charge(bytes),
+            None => Err(SqlError::too_complex(
+                "a value nests too deeply",
+                Span::default(),
+            )),
+        }
+    }
+
     /// Bytes counted for the current document so far.
     pub(crate) fn charged(&self) -> u64 {
         self.bytes.get()
@@ -149,7 +164,7 @@ impl<'e> Ctx<'e> {
     /// Counts a value just made.
     pub(crate) fn made(&self, value: Value) -> Result<Value, SqlError> {
         match &value {
-            Value::String(_) | Value::Array(_) | Value::Object(_) => self.charge(weight(&value))?,
+            Value::String(_) | Value::Array(_) | Value::Object(_) => self.charge_for(&value)?,
             value => self.notice(value),
         }
         Ok(value)

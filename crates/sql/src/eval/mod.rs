@@ -21,6 +21,7 @@ pub(crate) use scope::{Scope, ScopeRef};
 pub use sources::Flow;
 pub(crate) use sources::{rows, values};
 pub(crate) use weight::weight;
+use weight::weight_within;
 
 use crate::ast::{BinaryOp, SubqueryKind, UnaryOp};
 use crate::constant_set::ConstantSet;
@@ -113,7 +114,7 @@ pub(crate) fn own(ctx: &Ctx<'_>, value: Found<'_>) -> Result<Value, SqlError> {
     match value {
         Cow::Owned(value) => Ok(value),
         Cow::Borrowed(value) => {
-            ctx.charge(weight(value))?;
+            ctx.charge_for(value)?;
             Ok(value.clone())
         }
     }

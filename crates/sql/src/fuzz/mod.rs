@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use lapsedb_value::budget::Stop;
 use lapsedb_value::order::deep_equal;
-use lapsedb_value::{Budget, Value, json};
+use lapsedb_value::{Budget, Str, Value, json};
 
 use crate::ast::Query;
 use crate::error::{SqlError, TOO_COMPLEX};
@@ -65,7 +65,7 @@ fn all_is_well(text: &str, query: &Query) -> Result<(), String> {
         Err(error) if error.code == TOO_COMPLEX => return Ok(()),
         Err(error) => return Err(format!("{text}\nprints to {printed}\n{error}")),
     };
-    if again.to_string() != printed {
+    if again.to_string() != printed || tree(&again) != tree(query) {
         return Err(format!("{text}\nprints to {printed}\nprints to {again}"));
     }
     match (run(query), run(&again)) {
@@ -88,6 +88,19 @@ fn all_is_well(text: &str, query: &Query) -> Result<(), String> {
         (Err(error), Err(other)) if error.code == other.code => has_place(&error, text),
         (first, second) => Err(format!("{text}\n{first:?}\n{printed}\n{second:?}")),
     }
+}
+
+/// The syntax tree without what depends on how it is written: the text and the places in it.
+pub fn tree(query: &Query) -> String {
+    let mut query = query.clone();
+    query.text = Str::default();
+    let shown = format!("{query:?}");
+    let mut parts = shown.split("Span {");
+    let mut tree = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        tree.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
+    }
+    tree
 }
 
 /// The rows over the documents, or the error of binding or running.

@@ -18,27 +18,27 @@ const COMPARISON: Level = 1;
 const SUM: Level = 2;
 const PRODUCT: Level = 3;
 
-/// The operators with two operands whose level is the same bind from left to right.
-fn binary(symbol: &str) -> Option<(Level, BinaryOp)> {
+/// The operator of a symbol.
+fn binary(symbol: &str) -> Option<BinaryOp> {
     Some(match symbol {
-        "*" => (PRODUCT, BinaryOp::Multiply),
-        "/" => (PRODUCT, BinaryOp::Divide),
-        "%" => (PRODUCT, BinaryOp::Modulo),
-        "+" => (SUM, BinaryOp::Add),
-        "-" => (SUM, BinaryOp::Subtract),
-        "&" => (SUM, BinaryOp::BitAnd),
-        "^" => (SUM, BinaryOp::BitXor),
-        "|" => (SUM, BinaryOp::BitOr),
-        "||" => (SUM, BinaryOp::Concat),
-        "<<" => (COMPARISON, BinaryOp::ShiftLeft),
-        ">>" => (COMPARISON, BinaryOp::ShiftRight),
-        ">>>" => (COMPARISON, BinaryOp::ShiftRightZero),
-        "<" => (COMPARISON, BinaryOp::Less),
-        "<=" => (COMPARISON, BinaryOp::LessOrEqual),
-        ">" => (COMPARISON, BinaryOp::Greater),
-        ">=" => (COMPARISON, BinaryOp::GreaterOrEqual),
-        "=" => (COMPARISON, BinaryOp::Equal),
-        "!=" | "<>" => (COMPARISON, BinaryOp::NotEqual),
+        "*" => BinaryOp::Multiply,
+        "/" => BinaryOp::Divide,
+        "%" => BinaryOp::Modulo,
+        "+" => BinaryOp::Add,
+        "-" => BinaryOp::Subtract,
+        "&" => BinaryOp::BitAnd,
+        "^" => BinaryOp::BitXor,
+        "|" => BinaryOp::BitOr,
+        "||" => BinaryOp::Concat,
+        "<<" => BinaryOp::ShiftLeft,
+        ">>" => BinaryOp::ShiftRight,
+        ">>>" => BinaryOp::ShiftRightZero,
+        "<" => BinaryOp::Less,
+        "<=" => BinaryOp::LessOrEqual,
+        ">" => BinaryOp::Greater,
+        ">=" => BinaryOp::GreaterOrEqual,
+        "=" => BinaryOp::Equal,
+        "!=" | "<>" => BinaryOp::NotEqual,
         _ => return None,
     })
 }
@@ -117,7 +117,10 @@ impl Parser<'_> {
             return Ok(first);
         }
         let mut span = first.span;
-        let mut terms = vec![first];
+        let mut terms = match (first.kind, junction.word) {
+            (ExprKind::And(terms), Keyword::And) | (ExprKind::Or(terms), Keyword::Or) => terms,
+            (kind, _) => vec![Expr { kind, ..first }],
+        };
         while self.take_keyword(junction.word) {
             self.count_junction(junction.word)?;
             let operand = self.climb(COMPARISON)?;
@@ -148,9 +151,7 @@ impl Parser<'_> {
         let Kind::Symbol(symbol) = self.peek().kind else {
             return None;
         };
-        binary(symbol)
-            .filter(|(level, _)| *level == wanted)
-            .map(|(_, op)| op)
+        binary(symbol).filter(|op| level_of(*op) == wanted)
     }
 
     #[inline(never)]
@@ -165,6 +166,7 @@ impl Parser<'_> {
             rest.push((op, operand));
             next = self.operator(level);
         }
+        let first = flattened(level, first, &mut rest);
         let first = Box::new(first);
         match (rest.pop(), rest.is_empty()) {
             (Some((op, operand)), true) => {
@@ -313,5 +315,48 @@ impl Parser<'_> {
             Keyword::Infinity => Value::Double(f64::INFINITY),
             _ => return None,
         })
+    }
+}
+
+/// The first operand of a chain. If it is a chain of the same level in parentheses, its operators go before the others: that
+/// is how they are evaluated, and a query has one tree, with or without such parentheses.
+fn flattened(level: Level, first: Expr, rest: &mut Vec<(BinaryOp, Expr)>) -> Expr {
+    match first.kind {
+        ExprKind::Binary(op, a, b) if level_of(op) == level => {
+            rest.insert(0, (op, *b));
+            *a
+        }
+        ExprKind::Chain(a, mut operators)
+            if operators
+                .first()
+                .is_some_and(|(op, _)| level_of(*op) == level) =>
+        {
+            operators.append(rest);
+            *rest = operators;
+            *a
+        }
+        kind => Expr { kind, ..first },
+    }
+}
+
+/// Operators with two operands of one level bind from left to right.
+fn level_of(op: BinaryOp) -> Level {
+    match op {
+        BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => PRODUCT,
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::BitAnd
+        | BinaryOp::BitXor
+        | BinaryOp::BitOr
+        | BinaryOp::Concat => SUM,
+        BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRight
+        | BinaryOp::ShiftRightZero
+        | BinaryOp::Less
+        | BinaryOp::LessOrEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterOrEqual
+        | BinaryOp::Equal
+        | BinaryOp::NotEqual => COMPARISON,
     }
 }

@@ -294,7 +294,16 @@ impl<'a, 'f> Printer<'a, 'f> {
             Value::Double(n) if !n.is_finite() => {
                 write!(self.out, "{}", if n.is_nan() { "NaN" } else { "Infinity" })
             }
-            value => self.text(&json::to_string(value)),
+            value => {
+                let text = json::to_string(value);
+                self.text(&text)?;
+                // What is written as a whole number would be read as an integer of 64 bits.
+                let whole = matches!(value, Value::Double(_))
+                    && text
+                        .bytes()
+                        .all(|byte| byte == b'-' || byte.is_ascii_digit());
+                self.text(if whole { ".0" } else { "" })
+            }
         }
     }
 }

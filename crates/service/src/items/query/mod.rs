@@ -94,12 +94,12 @@ pub struct QueryTimes {
     pub total: Duration,
 }
 
-/// Checks a query's text without running it.
+/// Checks a query without running it, as a plan of it is asked for: over all partitions, or for a single one.
 ///
 /// # Errors
-/// When the text is wrong.
-pub fn check(query: &Query) -> Result<()> {
-    query.check_plan()
+/// When the text is wrong, or the query has no plan.
+pub fn check(query: &Query, single_partition: bool) -> Result<()> {
+    query.check_plan(single_partition)
 }
 
 /// Without a filter every item is of use.
