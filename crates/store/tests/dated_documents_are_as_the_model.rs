@@ -73,6 +73,8 @@ struct Item {
     dead: bool,
     /// Dead whatever is in force now.
     buried: bool,
+    /// Dead by a ttl that counts from its write, whatever is in force now.
+    buried_by_ttl: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +98,8 @@ struct Model {
     rebasing: bool,
     /// The second of the last change that ends or buries somebody.
     since: u64,
+    /// The second in which the documents were last gone through.
+    rebased: u64,
     births: u64,
 }
 
@@ -140,7 +144,7 @@ impl Model {
                 (item.base, item.based) = (base, based);
             }
         }
-        self.since = now.unsigned_abs() / 1000;
+        self.rebased = now.unsigned_abs() / 1000;
         self.setting = self.then.take().unwrap_or(self.setting);
         self.settle(now);
     }
@@ -199,7 +203,9 @@ impl Model {
             let after = Self::ttl_end(setting, item);
             // Of bases, only what the new setting would let go has to be kept in mind.
             let lets_go = item.based.is_none() || after.is_none() || after > end;
-            item.buried |= lets_go && end.is_some_and(|end| end <= i128::from(now));
+            let over = end.is_some_and(|end| end <= i128::from(now));
+            item.buried |= lets_go && over;
+            item.buried_by_ttl |= item.based.is_none() && over;
         }
         self.setting = setting;
         if moves {
@@ -210,20 +216,25 @@ impl Model {
         self.settle(now);
     }
 
-    fn purge(&mut self, now: u64, horizon: u64) -> Vec<Item> {
-        let since = if self.rebasing {
-            now / 1000
-        } else {
-            self.since
-        };
-        if since > horizon / 1000 {
+    fn purge(&mut self, now: u64, horizon: u64, on_disk: bool) -> Vec<Item> {
+        if self.since > horizon / 1000 {
             return Vec::new();
         }
+        let rebased = if self.rebasing {
+            now / 1000
+        } else {
+            self.rebased
+        };
+        let one_by_one = rebased <= horizon / 1000;
         let (mut gone, mut kept) = (Vec::new(), Vec::new());
         for item in std::mem::take(&mut self.items) {
-            let end = self.end(self.setting, &item);
-            let over = end.is_some_and(|end| end <= i128::from(horizon));
-            if item.buried || over {
+            let over = |end: Option<i128>| end.is_some_and(|end| end <= i128::from(horizon));
+            let removed = one_by_one && (item.buried || over(self.end(self.setting, &item)));
+            // On disk, what ends by a ttl that counts from the write is dropped by the engine; bases say nothing about it.
+            let dropped = on_disk
+                && item.based.is_none()
+                && (item.buried_by_ttl || over(Self::ttl_end(self.setting, &item)));
+            if removed || dropped {
                 gone.push(item)
             } else {
                 kept.push(item)
@@ -411,6 +422,7 @@ impl Story<'_> {
             undated: [false; SLOTS],
             dead: false,
             buried: false,
+            buried_by_ttl: false,
         };
         (item.base, item.based) = self.model.base_of(&item);
         let mut bytes = Vec::new();
@@ -447,7 +459,7 @@ impl Story<'_> {
         let purged = purge.await.unwrap();
         let now = self.bench.now().unsigned_abs();
         let horizon = now.saturating_sub(grace);
-        let Tally { items, bytes } = sum(&self.model.purge(now, horizon));
+        let Tally { items, bytes } = sum(&self.model.purge(now, horizon, self.bench.is_on_disk()));
         prop_assert_eq!(purged, Purged { items, bytes });
         Ok(())
     }
@@ -604,6 +616,7 @@ async fn compare_all(place: Place, steps: &[Step]) -> Result<(), TestCaseError> 
             paths: 0,
             rebasing: false,
             since: bench.now().unsigned_abs() / 1000,
+            rebased: 0,
             births: 0,
         },
         bench: &mut bench,
@@ -673,4 +686,30 @@ fn a_change_of_an_index_defeats_writers_that_began_before_it() {
             Err(StoreError::Retry)
         ));
     });
+}
+
+/// What ends by its write is dropped on disk while bases are still to be found.
+#[test]
+fn a_ttl_that_counts_from_the_write_does_not_wait_for_bases() {
+    let write = Write {
+        id: 0,
+        a: None,
+        b: None,
+        ttl: None,
+        done: false,
+        unique: None,
+        bases: [None, None],
+    };
+    let steps = [
+        Step::Change(Setting::OnWithDefault(Secs(1))),
+        Step::Path(Some(0), None, false),
+        Step::Put(write),
+        Step::Advance(60_000),
+        Step::Purge(2000),
+    ];
+    let folder = tempfile::TempDir::new().unwrap();
+    let disk = Place::Disk(folder.path().to_path_buf());
+    for place in [Place::Memory, disk] {
+        lapsedb_testkit::run(compare_all(place, &steps)).unwrap();
+    }
 }

@@ -108,8 +108,12 @@ impl Bench {
         self.store().clock().advance(ms).unwrap();
     }
 
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.place, Place::Disk(_))
+    }
+
     pub async fn restart(&mut self) {
-        if matches!(self.place, Place::Disk(_)) {
+        if self.is_on_disk() {
             self.store.take().unwrap().close().await.unwrap();
             self.store = Some(open(&self.place).await);
         }
