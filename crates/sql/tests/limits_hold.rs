@@ -159,6 +159,22 @@ fn check_depth(text: &str, levels: usize) {
 }
 
 #[test]
+fn copies_of_what_a_query_names_often_are_limited() {
+    let mut params = Params::new();
+    params.set("@p", Value::Array(vec![Value::Int32(1); 100_000]));
+    let named = |count: usize| format!("SELECT VALUE [{}1] FROM c", "@p, ".repeat(count));
+    assert!(run(&named(2), &params, [Value::Object(Object::new())], 0).is_ok());
+    let error = run(&named(10_000), &params, [Value::Object(Object::new())], 0).unwrap_err();
+    assert_eq!(error.code, error::TOO_MUCH_WORK);
+    let text = format!(
+        "SELECT VALUE (LET x = @p IN [{}1]) FROM c",
+        "SUM(x[0]), ".repeat(10_000)
+    );
+    let error = run(&text, &params, [Value::Object(Object::new())], 0).unwrap_err();
+    assert_eq!(error.code, error::TOO_MUCH_WORK);
+}
+
+#[test]
 fn ands_ors_and_text_are_limited() {
     for (word, most) in [
         (" AND true", limits::ANDS_MAX),

@@ -164,7 +164,7 @@ impl Binder<'_> {
     fn count(&self, count: &Count, refused: fn(Span) -> SqlError) -> Result<u64, SqlError> {
         let (value, span) = match count {
             Count::Literal(value, span) => (value.clone(), *span),
-            Count::Parameter(name) => (self.parameter(&name.text), name.span),
+            Count::Parameter(name) => (self.parameter(&name.text)?, name.span),
         };
         let count = value.as_i64().and_then(|n| u64::try_from(n).ok());
         count

@@ -9,6 +9,7 @@ use crate::ast;
 use crate::computed::Property;
 use crate::constant_set::ConstantSet;
 use crate::error::SqlError;
+use crate::eval;
 use crate::functions;
 use crate::plan::{
     AggregateKind, BoundQuery, Expr, ExprKind, Projection, Slot, SourceKind, SubqueryKind,
@@ -27,7 +28,7 @@ impl<'p> Binder<'p> {
             ast::ExprKind::Parameter(name) if self.defining => {
                 return Err(SqlError::unresolved(&format!("@{name}"), span));
             }
-            ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name)),
+            ast::ExprKind::Parameter(name) => ExprKind::Constant(self.parameter(name)?),
             ast::ExprKind::Name(name) => self.name(name, span)?,
             ast::ExprKind::Member(base, name) => {
                 ExprKind::Member(self.boxed(base)?, name.text.clone())
@@ -144,6 +145,7 @@ impl<'p> Binder<'p> {
             name: Some(name.text.clone()),
             slot,
         });
+        self.ctx.charge(expr_bytes(&value))?;
         self.bindings.push((slot, value.as_ref().clone()));
         let body = self.boxed(body);
         self.bindings.pop();
@@ -341,20 +343,22 @@ impl<'p> Binder<'p> {
         };
         self.first_aggregate.get_or_insert(span);
         let argument = self.expr(argument)?;
-        let argument = self.with_bindings(argument);
+        let argument = self.with_bindings(argument)?;
         let slot = self.new_slot();
         gathered.push((slot, kind, argument));
         self.mode = Mode::Gathering(gathered);
         Ok(ExprKind::Slot(slot))
     }
 
-    /// The argument of an aggregate is evaluated for each row, apart from the `LET`s that it stands in: it takes them along.
-    fn with_bindings(&self, argument: Expr) -> Expr {
+    /// The argument of an aggregate is evaluated for each row, apart from the `LET`s of its query that it stands in: it takes
+    /// copies of those along, which count.
+    fn with_bindings(&self, argument: Expr) -> Result<Expr, SqlError> {
         let span = argument.span;
-        let around = self.bindings.iter().rev();
-        around.fold(argument, |argument, (slot, value)| {
+        let mut around = self.bindings.iter().rev();
+        around.try_fold(argument, |argument, (slot, value)| {
+            self.ctx.charge(expr_bytes(value))?;
             let kind = ExprKind::Let(*slot, Box::new(value.clone()), Box::new(argument));
-            Expr::new(kind, span)
+            Ok(Expr::new(kind, span))
         })
     }
 
@@ -386,6 +390,13 @@ impl<'p> Binder<'p> {
         let expr = Expr::new(ExprKind::Subquery(kind, Box::new(bound)), span);
         Ok(self.folded(expr))
     }
+}
+
+/// Bytes that an expression takes, near enough to limit copies of it.
+fn expr_bytes(expr: &Expr) -> u64 {
+    let mut bytes = size_of::<Expr>() as u64 + expr.constant().map_or(0, eval::weight);
+    expr.each_part(&mut |part| bytes += expr_bytes(part));
+    bytes
 }
 
 /// Whether a subquery may have several rows, whatever the data.

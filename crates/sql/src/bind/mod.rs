@@ -41,7 +41,7 @@ pub(crate) fn bind_query(
 ) -> Result<Resolved, SqlError> {
     stack::for_height(query.height, || {
         let mut binder = Binder::new(params, schema);
-        binder.text = Source::of(&query.text);
+        binder.text = QueryText::of(&query.text);
         let bound = binder.query(query, Place::Outermost)?;
         if binder.joins > JOINS_MAX {
             return Err(SqlError::too_many_joins(JOINS_MAX, query.span));
@@ -62,7 +62,7 @@ pub(crate) fn bind_query(
 pub(crate) fn check_computed(query: &ast::Query, property: &Property) -> Result<(), SqlError> {
     let params = Params::new();
     let mut binder = Binder::new(&params, &schema::NONE);
-    binder.text = Source::of(&query.text);
+    binder.text = QueryText::of(&query.text);
     binder.from(&query.from, Place::Outermost)?;
     binder.defining = true;
     binder.expr(&property.expr).map(drop)
@@ -99,11 +99,11 @@ enum Mode {
 
 /// The text of the query, for messages that show a part of it.
 #[derive(Default)]
-struct Source(Str);
+struct QueryText(Str);
 
-impl Source {
-    fn of(text: &Str) -> Source {
-        Source(text.clone())
+impl QueryText {
+    fn of(text: &Str) -> QueryText {
+        QueryText(text.clone())
     }
 
     fn at(&self, span: Span) -> String {
@@ -116,7 +116,7 @@ impl Source {
 
 struct Binder<'p> {
     params: &'p Params,
-    text: Source,
+    text: QueryText,
     /// What constants are computed with.
     ctx: Ctx<'p>,
     scope: Vec<Alias>,
@@ -143,7 +143,7 @@ impl<'p> Binder<'p> {
     fn new(params: &'p Params, schema: &'p Schema) -> Binder<'p> {
         Binder {
             params,
-            text: Source::default(),
+            text: QueryText::default(),
             ctx: Ctx::new(Env::new(0)),
             scope: Vec::new(),
             slots: 0,
@@ -182,9 +182,12 @@ impl Binder<'_> {
         alias.and_then(|alias| alias.name.as_deref())
     }
 
-    /// The value of a parameter; undefined if it has none.
-    fn parameter(&self, name: &str) -> Value {
-        self.params.get(name).cloned().unwrap_or_default()
+    /// The value of a parameter; undefined if it has none. Each place that names it gets a copy, which counts: a small text can
+    /// name a large value very often.
+    fn parameter(&self, name: &str) -> Result<Value, SqlError> {
+        let value = self.params.get(name).unwrap_or(Value::undefined());
+        self.ctx.charge_for(value)?;
+        Ok(value.clone())
     }
 
     /// Binds a query; the names it brings into scope are gone afterwards.
@@ -192,10 +195,12 @@ impl Binder<'_> {
         let outer_names = self.scope.len();
         let outer_mode = std::mem::replace(&mut self.mode, Mode::Rows);
         let outer_aggregate = self.first_aggregate.take();
+        let outer_bindings = std::mem::take(&mut self.bindings);
         let bound = self.query_in_scope(query, place);
         self.scope.truncate(outer_names);
         self.mode = outer_mode;
         self.first_aggregate = outer_aggregate;
+        self.bindings = outer_bindings;
         bound
     }
 

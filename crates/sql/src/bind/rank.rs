@@ -245,7 +245,8 @@ impl Binder<'_> {
     fn literal(&self, expr: &ast::Expr) -> Option<Value> {
         match &expr.kind {
             ast::ExprKind::Literal(value) => Some(value.clone()),
-            ast::ExprKind::Parameter(name) => Some(self.parameter(name)),
+            // A parameter that was copied too often counts as none: the query is refused either way.
+            ast::ExprKind::Parameter(name) => self.parameter(name).ok(),
             ast::ExprKind::Unary(ast::UnaryOp::Minus, operand) => match &operand.kind {
                 ast::ExprKind::Literal(number) => Some(Value::number(-number.as_f64()?)),
                 _ => None,

@@ -89,7 +89,7 @@ fn hash(value: &Value, seed: u64) -> u64 {
     }
 }
 
-/// A number as double, and up to 10 bits more: whole numbers of 64 bits are told apart.
+/// A number as double, and up to 10 bits more: whole numbers of 64 bits are distinguished.
 fn number(value: &Value) -> [u8; 10] {
     let (double, more) = match value.as_i64() {
         Some(whole) => extended(whole),
