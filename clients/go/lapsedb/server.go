@@ -4,11 +4,14 @@ package lapsedb
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -113,6 +116,19 @@ func (s *Server) TLS() *tls.Config {
 		s.t.Fatal("the server's certificate is no PEM text")
 	}
 	return &tls.Config{RootCAs: trusted}
+}
+
+// Dialer connects to this machine alone: a client that calls another address fails its test.
+type Dialer struct{ T testing.TB }
+
+// DialContext is the method that HTTP transports and the MongoDB driver call.
+func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		d.T.Errorf("a client calls %s", address)
+		return nil, errors.New("tests call this machine alone")
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
 // Advance moves the virtual clock: "30d", "1h30m", "1ms"; it returns the new time.
