@@ -63,17 +63,17 @@ impl Query {
         Ok(bound)
     }
 
-    /// Refuses a query that has no plan. Plans say nothing of collections, so the text alone decides; what a client cannot merge
-    /// is planned for a single partition.
+    /// The query as a plan of it is asked for. Plans say nothing of collections, so the text alone decides; what a client cannot
+    /// merge is planned for a single partition.
     ///
     /// # Errors
     /// When the text is wrong, or the query cannot be planned.
-    pub(crate) fn check_plan(&self, single_partition: bool) -> Result<()> {
+    pub(crate) fn bind_plan(&self, single_partition: bool) -> Result<Bound> {
         let bound = lapsedb_sql::bind(&lapsedb_sql::parse(&self.text)?, &self.params)?;
-        if single_partition {
-            return Ok(());
+        if !single_partition {
+            bound.check_plan()?;
         }
-        Ok(bound.check_plan()?)
+        Ok(bound)
     }
 
     /// The same over a collection's items, whose definition may say what names and vectors mean; and what of the text decides

@@ -3,7 +3,7 @@
 use lapsedb_value::Value;
 use lapsedb_value::path::Path;
 
-use crate::ast::Query;
+use crate::ast::{Query, SelectList};
 use crate::bind::{self, Origins};
 use crate::composition;
 use crate::error::SqlError;
@@ -24,6 +24,7 @@ pub struct Bound {
     origins: Origins,
     not_run: Option<SqlError>,
     composes_aggregates: bool,
+    selects_value: bool,
     /// How deep its expressions nest.
     pub(crate) height: u16,
 }
@@ -41,6 +42,7 @@ pub fn bind_with(query: &Query, params: &Params, schema: &Schema) -> Result<Boun
         origins: resolved.origins,
         not_run: resolved.not_run,
         composes_aggregates: composition::of_aggregates(query),
+        selects_value: matches!(query.select.list, SelectList::Value(_)),
         height: query.height,
     })
 }
@@ -70,6 +72,11 @@ impl Bound {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether it says `SELECT VALUE`, so that rows need not be objects.
+    pub fn selects_value(&self) -> bool {
+        self.selects_value
     }
 
     /// Whether the rows of a document are known as soon as it is pushed: nothing is aggregated,

@@ -260,9 +260,12 @@ async fn query_plan(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         call.ctx.who.may_read_collection(&scope.collection)?;
     }
     let single_partition = partition(call)?.is_some();
-    items::query::check(&Query::of_body(&call.value()?)?, single_partition)?;
-    let body = br#"{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#;
-    let mut answer = Answer::json(StatusCode::OK, charge::METADATA_READ, body.to_vec());
+    let plan = items::query::plan(&Query::of_body(&call.value()?)?, single_partition)?;
+    let selects_value = plan.selects_value;
+    let body = format!(
+        r#"{{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{{}},"rewrittenQuery":"","hasSelectValue":{selects_value},"dCountInfo":null,"hasNonStreamingOrderBy":false}},"queryRanges":[{{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}}]}}"#
+    );
+    let mut answer = Answer::json(StatusCode::OK, charge::METADATA_READ, body.into_bytes());
     if let Some(scope) = &scope {
         let lsn = scope.view.lsn();
         owner(call, &mut answer, &scope.database, &scope.collection, lsn).await;

@@ -94,12 +94,22 @@ pub struct QueryTimes {
     pub total: Duration,
 }
 
+/// What a client that asks for a plan must know of a query.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned {
+    /// Whether it says `SELECT VALUE`. The Java SDK reads rows that are no objects only if it knows.
+    pub selects_value: bool,
+}
+
 /// Checks a query without running it, as a plan of it is asked for: over all partitions, or for a single one.
 ///
 /// # Errors
 /// When the text is wrong, or the query has no plan.
-pub fn check(query: &Query, single_partition: bool) -> Result<()> {
-    query.check_plan(single_partition)
+pub fn plan(query: &Query, single_partition: bool) -> Result<Planned> {
+    let bound = query.bind_plan(single_partition)?;
+    Ok(Planned {
+        selects_value: bound.selects_value(),
+    })
 }
 
 /// Without a filter every item is of use.
