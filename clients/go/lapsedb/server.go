@@ -137,11 +137,16 @@ func (s *Server) Advance(span string) time.Time {
 	return s.clock(http.MethodPost, map[string]string{"advance": span})
 }
 
+// Now is the time on the server's clock.
+func (s *Server) Now() time.Time {
+	s.t.Helper()
+	return s.clock(http.MethodGet, nil)
+}
+
 // Align moves the virtual clock to the start of a second, so that `_ts` is exact.
 func (s *Server) Align() time.Time {
 	s.t.Helper()
-	now := s.clock(http.MethodGet, nil)
-	return s.Advance(fmt.Sprintf("%dms", 1000-now.UnixMilli()%1000))
+	return s.Advance(fmt.Sprintf("%dms", 1000-s.Now().UnixMilli()%1000))
 }
 
 func (s *Server) clock(method string, body any) time.Time {

@@ -1,0 +1,75 @@
+// Package mongo tests the MongoDB API with MongoDB's driver for Go.
+package mongo
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"lapsedb/clients/check"
+	"lapsedb/clients/lapsedb"
+)
+
+// clientOptions are those of all clients here: they connect to this machine alone, and ask nobody whether a certificate is revoked.
+func clientOptions(t testing.TB, server *lapsedb.Server) *options.ClientOptions {
+	return options.Client().ApplyURI(server.MongoURL()).SetDialer(lapsedb.Dialer{T: t}).SetDisableOCSPEndpointCheck(true)
+}
+
+func connect(t testing.TB, options *options.ClientOptions) *mongo.Client {
+	t.Helper()
+	client := check.Must(mongo.Connect(options))(t)
+	t.Cleanup(func() { check.NoError(t, client.Disconnect(context.Background())) })
+	return client
+}
+
+// withCollection is a server with a clock that stands at the start of a second, and a collection that does not exist yet.
+func withCollection(t testing.TB) (*lapsedb.Server, *mongo.Collection) {
+	t.Helper()
+	server := lapsedb.Start(t, "--memory", "--virtual-clock")
+	server.Align()
+	return server, connect(t, clientOptions(t, server)).Database("d").Collection("things")
+}
+
+func insert(t testing.TB, collection *mongo.Collection, documents ...any) {
+	t.Helper()
+	check.Must(collection.InsertMany(t.Context(), documents))(t)
+}
+
+// all are the documents of a cursor.
+func all(t testing.TB) func(*mongo.Cursor, error) []bson.M {
+	return func(cursor *mongo.Cursor, err error) []bson.M {
+		t.Helper()
+		check.NoError(t, err)
+		found := []bson.M{}
+		check.NoError(t, cursor.All(t.Context(), &found))
+		return found
+	}
+}
+
+// each is one field of each document.
+func each(documents []bson.M, field string) []any {
+	found := []any{}
+	for _, document := range documents {
+		found = append(found, document[field])
+	}
+	return found
+}
+
+// sorted are the ids of what matches, in their order.
+func sorted(t testing.TB, collection *mongo.Collection, filter any) []any {
+	t.Helper()
+	return each(all(t)(collection.Find(t.Context(), filter, options.Find().SetSort(bson.M{"_id": 1}))), "_id")
+}
+
+// failed holds an error to the code of the server.
+func failed(t testing.TB, err error, code int) {
+	t.Helper()
+	var answer mongo.ServerError
+	if !errors.As(err, &answer) || !answer.HasErrorCode(code) {
+		t.Fatalf("wanted error %d, and got: %v", code, err)
+	}
+}
