@@ -5,7 +5,7 @@
 use std::fmt;
 
 use lapsedb_store::index::policy::{IndexPolicy, Mode};
-use lapsedb_store::partition_key::PartitionKeyDef;
+use lapsedb_store::partition_key::{PartitionKeyDef, Version};
 use lapsedb_value::path::{End, Path, Segment};
 use lapsedb_value::{Object, Str, Value};
 
@@ -146,7 +146,7 @@ impl Definition {
         let mut document = Object::with_capacity(12);
         document.push("id", id.clone());
         document.push("indexingPolicy", index.to_object());
-        document.push("partitionKey", show_partition_key(key));
+        document.push("partitionKey", show_partition_key(key, &partition_key));
         if let Some(shown) = unique_shown {
             document.push("uniqueKeyPolicy", shown);
         }
@@ -191,8 +191,8 @@ fn read_partition_key(value: &Value) -> Result<PartitionKeyDef, Invalid> {
     PartitionKeyDef::from_document(value).map_err(|error| Invalid(error.0))
 }
 
-/// The definition as sent, with the kind filled in; a version that was not sent is not shown.
-fn show_partition_key(value: &Value) -> Object {
+/// The definition as sent, with the kind filled in; a version that was not sent is not shown, and one that was is a number.
+fn show_partition_key(value: &Value, read: &PartitionKeyDef) -> Object {
     let mut shown = Object::with_capacity(4);
     shown.push("paths", value.get("paths").clone());
     let kind = match value.get("kind").as_str() {
@@ -200,7 +200,11 @@ fn show_partition_key(value: &Value) -> Object {
         Some(_) | None => "Hash",
     };
     shown.push("kind", kind);
-    if let Some(version) = value.get("version").as_i64() {
+    if present_in(value, "version").is_some() {
+        let version = match read.version {
+            Version::V1 => 1,
+            Version::V2 => 2,
+        };
         shown.push("version", version);
     }
     if value.get("systemKey").as_bool() == Some(true) {

@@ -96,10 +96,12 @@ fn read_kind(object: &Object) -> Result<Kind, DefinitionError> {
     }
 }
 
-/// Clients take a missing version for 1, so it must be hashed so; a hierarchy has only version 2.
+/// Clients take a missing version for 1, so it must be hashed so; a hierarchy has only version 2. The Java client writes `"V2"`.
 fn read_version(object: &Object, kind: Kind) -> Result<Version, DefinitionError> {
     let given = match object.get("version") {
         None | Some(Value::Null) => None,
+        Some(Value::String(name)) if name.eq_ignore_ascii_case("V1") => Some(Version::V1),
+        Some(Value::String(name)) if name.eq_ignore_ascii_case("V2") => Some(Version::V2),
         Some(number) => Some(match number.as_i64() {
             Some(1) => Version::V1,
             Some(2) => Version::V2,
