@@ -108,11 +108,17 @@ func (s *Server) MongoURL() string {
 	return "mongodb://127.0.0.1:" + s.mongoPort + "/"
 }
 
+// Certificate is the one that the server made for itself, as PEM text.
+func (s *Server) Certificate() []byte {
+	s.t.Helper()
+	return s.request(http.MethodGet, "_explorer/emulator.pem", nil)
+}
+
 // TLS trusts the certificate the server made for itself, and nothing else.
 func (s *Server) TLS() *tls.Config {
 	s.t.Helper()
 	trusted := x509.NewCertPool()
-	if !trusted.AppendCertsFromPEM(s.request(http.MethodGet, "_explorer/emulator.pem", nil)) {
+	if !trusted.AppendCertsFromPEM(s.Certificate()) {
 		s.t.Fatal("the server's certificate is no PEM text")
 	}
 	return &tls.Config{RootCAs: trusted}
