@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"lapsedb/clients/check"
+	"lapsedb/clients/lapsedb"
 )
 
 // watched is what has a change stream: a collection, a database, a client.
@@ -150,4 +151,21 @@ func TestAStreamThatWaitsEndsWithItsContext(t *testing.T) {
 	time.AfterFunc(10*time.Millisecond, cancel)
 	check.True(t, !stream.Next(waiting), "there is an event: %v", stream.Current)
 	check.True(t, errors.Is(stream.Err(), context.Canceled), "got %v", stream.Err())
+}
+
+func TestAChangeStreamGoesOnAfterItsConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	server := lapsedb.Start(t, "--memory", "--enable-test-commands")
+	client := connect(t, clientOptions(t, server))
+	things := client.Database("d").Collection("things")
+	insert(t, things, bson.M{"_id": 0})
+	stream := watch(t, things)
+	for n := range 3 {
+		check.NoError(t, client.Database("admin").RunCommand(t.Context(), bson.D{
+			{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: bson.M{"times": 1}},
+			{Key: "data", Value: bson.M{"failCommands": bson.A{"getMore"}, "closeConnection": true}},
+		}).Err())
+		insert(t, things, bson.M{"_id": n + 1})
+		check.Equal(t, next(t, stream)["documentKey"], any(bson.D{{Key: "_id", Value: int32(n + 1)}}))
+	}
 }
