@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -110,6 +111,8 @@ func TestPartitionKeysOfEveryType(t *testing.T) {
 		found := parsed(t, check.Must(container.ReadItem(t.Context(), each.key, "same", nil))(t).Value)
 		check.Equal(t, found["n"], any(float64(n)))
 		check.Equal(t, rows(t, container, "SELECT VALUE c.n FROM c", each.key, nil), []any{float64(n)})
+		many := check.Must(container.ReadManyItems(t.Context(), []azcosmos.ItemIdentity{{ID: "same", PartitionKey: each.key}}, nil))(t)
+		check.Equal(t, len(many.Items), 1)
 	}
 	_, err := container.CreateItem(t.Context(), azcosmos.NewPartitionKeyString("a"), body(t, item{"id": "1", "pk": "b"}), nil)
 	refused(t, err, http.StatusBadRequest)
@@ -205,6 +208,26 @@ func TestManyItemsAreReadAtOnce(t *testing.T) {
 	check.Equal(t, len(many.Items), 30)
 	check.Equal(t, len(seen), 30)
 	check.True(t, many.RequestCharge > 0, "reading costs nothing")
+}
+
+// The SDK asks for at most a thousand items with one query, and for items of one key otherwise than for items of many.
+func TestThousandsOfItemsAreReadAtOnce(t *testing.T) {
+	t.Parallel()
+	_, container := withContainer(t, azcosmos.ContainerProperties{})
+	const count, perBatch = 1200, 100
+	var ofMany, ofOne []azcosmos.ItemIdentity
+	for first := 0; first < count; first += perBatch {
+		key := azcosmos.NewPartitionKeyString(fmt.Sprint(first))
+		batch := container.NewTransactionalBatch(key)
+		for n := first; n < first+perBatch; n++ {
+			batch.CreateItem(body(t, item{"id": fmt.Sprint(n), "pk": fmt.Sprint(first)}), nil)
+			ofMany = append(ofMany, azcosmos.ItemIdentity{ID: fmt.Sprint(n), PartitionKey: key})
+			ofOne = append(ofOne, azcosmos.ItemIdentity{ID: fmt.Sprint(n), PartitionKey: azcosmos.NewPartitionKeyString("0")})
+		}
+		check.True(t, check.Must(container.ExecuteTransactionalBatch(t.Context(), batch, nil))(t).Success, "a batch has failed")
+	}
+	check.Equal(t, len(check.Must(container.ReadManyItems(t.Context(), ofMany, nil))(t).Items), count)
+	check.Equal(t, len(check.Must(container.ReadManyItems(t.Context(), ofOne, nil))(t).Items), perBatch)
 }
 
 func TestSessionTokensAndConsistencyLevels(t *testing.T) {
