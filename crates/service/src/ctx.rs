@@ -147,13 +147,16 @@ impl Ctx {
 }
 
 impl Scope {
-    /// Refuses a request that was meant for another collection of the same name.
+    /// Refuses a request that was meant for another collection of the same name. The Java client sends an empty rid where the
+    /// address has one already.
     ///
     /// # Errors
     /// When the rid given is not this collection's.
     pub fn expect_rid(&self, intended: Option<&str>) -> Result<()> {
         match intended {
-            Some(rid) if rid != crate::resource::collection_rid(&self.collection) => {
+            Some(rid)
+                if !rid.is_empty() && rid != crate::resource::collection_rid(&self.collection) =>
+            {
                 Err(Error::new(
                     Kind::CollectionChanged,
                     "The requested resource's rid does not match the current one: the container was created anew.",
