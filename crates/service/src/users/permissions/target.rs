@@ -170,14 +170,15 @@ impl Wanted {
         }
     }
 
-    /// The partition of the item of an id: what the permission says, or the id itself where that is the key.
+    /// The partition of the item of an id: what the permission says, or the id itself where that is the key. Otherwise an item
+    /// without the key's properties is meant.
     fn partition_of(&self, collection: &Collection, id: &str) -> Option<PartitionKey> {
         let given = match (&self.partition, collection.partition_key.paths.as_slice()) {
             (Some((_, key)), _) => key.clone(),
             (None, [path]) if path.members().as_deref() == Some(&["id"]) => {
                 PartitionKey::new([Component::String(Str::new(id))])
             }
-            (None, _) => return None,
+            (None, _) => PartitionKey::new([]),
         };
         collection.partition_key.whole(given).ok()
     }
