@@ -50,6 +50,10 @@ names! {
     SESSION_TOKEN = "x-ms-session-token";
     /// Consistency asked for.
     CONSISTENCY_LEVEL = "x-ms-consistency-level";
+    /// Space that the account's media may take; the Java client reads it as a number.
+    MAX_MEDIA_STORAGE_MB = "x-ms-max-media-storage-usage-mb";
+    /// Space that the account's media take: there are none.
+    MEDIA_STORAGE_MB = "x-ms-media-storage-usage-mb";
     /// Manual throughput of a new resource.
     OFFER_THROUGHPUT = "x-ms-offer-throughput";
     /// Whether an offer is to become one of autoscale throughput.

@@ -15,6 +15,8 @@ use crate::routes::method_not_allowed;
 const ACCOUNT: &str = "lapsedb";
 /// A region's name that every SDK knows.
 const REGION: &str = "South Central US";
+/// What the service says of every account.
+const MEDIA_STORAGE_MAX_MB: u64 = 2048;
 /// Where a client that does not say is sent.
 const HOST_DEFAULT: &str = "localhost:8081";
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -40,7 +42,10 @@ pub fn read(call: &Call<'_>) -> Result<Answer> {
         return Err(method_not_allowed(call));
     }
     let document = document(&endpoint(call)?);
-    Ok(Answer::value(StatusCode::OK, METADATA_READ, &document))
+    let mut answer = Answer::value(StatusCode::OK, METADATA_READ, &document);
+    answer.set_number(headers::MAX_MEDIA_STORAGE_MB, MEDIA_STORAGE_MAX_MB);
+    answer.set_number(headers::MEDIA_STORAGE_MB, 0);
+    Ok(answer)
 }
 
 /// The address the client itself used, so that it does not wander off to one it cannot reach.
