@@ -43,9 +43,12 @@ pub fn check(document: &Object) -> Result<(), Invalid> {
     for embedding in embeddings {
         check_embedding(embedding)?;
     }
-    for index in list(document, "indexingPolicy", "vectorIndexes")? {
+    check_paths_differ(embeddings, "Vector Embedding Policy")?;
+    let indexes = list(document, "indexingPolicy", "vectorIndexes")?;
+    for index in indexes {
         check_vector_index(index, embeddings)?;
     }
+    check_paths_differ(indexes, "Vector Indexing Policy")?;
     check_full_text(document)
 }
 
@@ -124,6 +127,30 @@ fn plain(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Names in quotes, as a sentence lists them.
+fn quoted(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    quoted.join(", ")
+}
+
+/// Refuses entries of a policy of which two have one path.
+fn check_paths_differ(entries: &[Value], policy: &str) -> Result<(), Invalid> {
+    let paths = entries.iter().map(|entry| entry.get("path"));
+    let twice = paths.enumerate().find(|(place, path)| {
+        let before = entries.iter().take(*place);
+        before
+            .map(|entry| entry.get("path"))
+            .any(|other| order::deep_equal(other, path))
+    });
+    match twice {
+        Some((_, path)) => refused(format!(
+            "Duplicate Path :{} found in {policy}.",
+            plain(path)
+        )),
+        None => Ok(()),
+    }
 }
 
 fn check_embedding(embedding: &Value) -> Result<(), Invalid> {
@@ -240,7 +267,7 @@ fn check_full_text(document: &Object) -> Result<(), Invalid> {
         refused(format!(
             "The Full Text Policy contains an unsupported language {}. Supported languages are: {}.",
             plain(given),
-            LANGUAGES[..LANGUAGES.len() / 2].join(", ")
+            quoted(&LANGUAGES[..LANGUAGES.len() / 2])
         ))
     };
     if let Some(policy) = document.get("fullTextPolicy") {
