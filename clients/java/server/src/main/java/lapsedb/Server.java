@@ -71,8 +71,8 @@ public final class Server implements AutoCloseable {
         process = new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.appendTo(log().toFile()))
                 .start();
-        // A test process that is cut off leaves no server behind.
-        Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
+        // A test process that ends without closing the server leaves neither it nor its store behind.
+        Runtime.getRuntime().addShutdownHook(new Thread(this::abandon));
         String line = new BufferedReader(new InputStreamReader(process.getInputStream())).readLine();
         Matcher ready = READY.matcher(line == null ? "" : line);
         if (!ready.find()) {
@@ -99,15 +99,30 @@ public final class Server implements AutoCloseable {
     public void close() {
         try {
             stop();
+            removeFolder();
+        } catch (IOException cannot) {
+            throw new UncheckedIOException(cannot);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void abandon() {
+        try {
+            process.destroyForcibly().waitFor();
+            removeFolder();
+        } catch (IOException | InterruptedException cannot) {
+            // The process ends: nobody is left to be told.
+        }
+    }
+
+    private void removeFolder() throws IOException {
+        if (Files.exists(folder)) {
             try (var paths = Files.walk(folder)) {
                 for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
                     Files.delete(path);
                 }
             }
-        } catch (IOException cannot) {
-            throw new UncheckedIOException(cannot);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 
