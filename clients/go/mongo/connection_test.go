@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -77,9 +76,8 @@ func TestLoginsBySCRAM(t *testing.T) {
 	anonymous := connect(t, clientOptions(t, server))
 	_, err := anonymous.Database("d").Collection("things").InsertOne(t.Context(), bson.M{})
 	failed(t, err, 13)
-	var wrong mongo.CommandError
 	err = as("lapsedb", "wrong", "", "admin").Ping(t.Context(), nil)
-	check.True(t, err != nil && strings.Contains(err.Error(), "AuthenticationFailed") && !errors.As(err, &wrong) || wrong.Code == 18, "got %v", err)
+	check.True(t, err != nil && strings.Contains(err.Error(), "AuthenticationFailed"), "got %v", err)
 
 	admin := as("lapsedb", lapsedb.Key, "", "admin")
 	check.NoError(t, admin.Database("d").RunCommand(t.Context(), bson.D{
