@@ -60,7 +60,8 @@ public class Pastes {
 
     /** A page of the author's pastes in the order of their texts; `next` of one page continues with the following. */
     public Page page(String author, int size, @Nullable String next) {
-        var query = new SqlQuerySpec("SELECT * FROM c WHERE c.author = @author ORDER BY c.text", new SqlParameter("@author", author));
+        var query = new SqlQuerySpec(
+                "SELECT * FROM c WHERE c.author = @author ORDER BY c.text", new SqlParameter("@author", author));
         FeedResponse<Paste> page = container.queryItems(query, new CosmosQueryRequestOptions(), Paste.class)
                 .iterableByPage(next, size)
                 .iterator()
@@ -69,7 +70,8 @@ public class Pastes {
     }
 
     public int count(String author) {
-        var query = new SqlQuerySpec("SELECT VALUE COUNT(1) FROM c WHERE c.author = @author", new SqlParameter("@author", author));
+        var query = new SqlQuerySpec(
+                "SELECT VALUE COUNT(1) FROM c WHERE c.author = @author", new SqlParameter("@author", author));
         return container.queryItems(query, new CosmosQueryRequestOptions(), Integer.class).iterator().next();
     }
 

@@ -10,8 +10,10 @@ import com.azure.spring.data.cosmos.core.query.CosmosPageRequest;
 import com.azure.spring.data.cosmos.exception.CosmosConflictException;
 import com.azure.spring.data.cosmos.exception.CosmosPreconditionFailedException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.data.domain.Page;
@@ -120,9 +122,10 @@ class CosmosRepositoriesTest extends TicketsTest {
             } while (page.hasNext());
             assertThat(pages).isEqualTo(3);
             if (sort.isSorted()) {
-                assertThat(all).isSortedAccordingTo((a, b) -> sort.iterator().next().isAscending() ? Long.compare(a, b) : Long.compare(b, a));
+                assertThat(all).isSortedAccordingTo(
+                        sort.iterator().next().isAscending() ? Comparator.naturalOrder() : Comparator.reverseOrder());
             }
-            assertThat(all).containsExactlyInAnyOrderElementsOf(IntStream.range(0, 20).mapToObj(i -> (long) i).toList());
+            assertThat(all).containsExactlyInAnyOrderElementsOf(LongStream.range(0, 20).boxed().toList());
         }
     }
 
@@ -146,7 +149,7 @@ class CosmosRepositoriesTest extends TicketsTest {
             slice = carts.findSliceByCustomer(unique, slice.nextPageable());
             all.addAll(totals(slice));
         }
-        assertThat(all).containsExactlyElementsOf(IntStream.range(0, 20).mapToObj(i -> (long) i).toList());
+        assertThat(all).containsExactlyElementsOf(LongStream.range(0, 20).boxed().toList());
     }
 
     @Test

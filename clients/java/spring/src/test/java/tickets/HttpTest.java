@@ -82,8 +82,8 @@ class HttpTest extends TicketsTest {
         List<String> found = new ArrayList<>();
         String continuation = "";
         do {
-            var page = send("GET", "/venues/" + unique + "/customers/ann/purchases?size=2"
-                    + (continuation.isEmpty() ? "" : "&continuation=" + URLEncoder.encode(continuation, StandardCharsets.UTF_8)), null);
+            String more = continuation.isEmpty() ? "" : "&continuation=" + URLEncoder.encode(continuation, StandardCharsets.UTF_8);
+            var page = send("GET", "/venues/" + unique + "/customers/ann/purchases?size=2" + more, null);
             assertThat(page.statusCode()).isEqualTo(200);
             found.addAll(page.body().lines().flatMap(line -> List.of(line.split("\\{")).stream())
                     .filter(text -> text.contains("\"id\"")).map(text -> field(text, "id")).toList());

@@ -2,6 +2,11 @@ package tickets;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.azure.cosmos.CosmosAsyncClient;
+import com.azure.cosmos.models.CosmosQueryRequestOptions;
+import com.azure.cosmos.models.SqlParameter;
+import com.azure.cosmos.models.SqlQuerySpec;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.mongodb.client.model.changestream.OperationType;
 import java.util.List;
 import java.util.UUID;
@@ -28,6 +33,7 @@ class MongoExpiryTest extends TicketsTest {
     @Autowired Coupons coupons;
     @Autowired MongoTemplate template;
     @Autowired ReactiveMongoTemplate reactive;
+    @Autowired CosmosAsyncClient cosmos;
 
     private void assertLive(Session session) {
         assertThat(sessions.findById(session.id())).contains(session);
@@ -86,6 +92,23 @@ class MongoExpiryTest extends TicketsTest {
         advance(Session.SECONDS + "s");
         Session again = sessions.insert(new Session(unique, unique, now()));
         assertLive(again);
+    }
+
+    @Test
+    void a_session_is_an_item_of_the_nosql_api_until_it_expires() {
+        sessions.insert(new Session(unique, "ann", now()));
+        assertThat(items()).singleElement().satisfies(item -> assertThat(item.get("customer").asText()).isEqualTo("ann"));
+        advance(Session.SECONDS - 1 + "s");
+        assertThat(items()).hasSize(1);
+        advance("1s");
+        assertThat(items()).isEmpty();
+    }
+
+    private List<JsonNode> items() {
+        var query = new SqlQuerySpec("SELECT * FROM c WHERE c.id = @id", new SqlParameter("@id", unique));
+        return cosmos.getDatabase("tickets").getContainer("sessions")
+                .queryItems(query, new CosmosQueryRequestOptions(), JsonNode.class)
+                .collectList().block();
     }
 
     @Test

@@ -73,7 +73,8 @@ class MongoRepositoriesTest extends TicketsTest {
         assertThat(titles(shows.findByVenueAndPriceBetweenOrderByPriceDesc(unique, 20, 90))).containsExactly("Cats", "Hamlet");
         assertThat(titles(shows.findByVenueAndTagsContaining(unique, "classic"))).containsExactlyInAnyOrder("Hamlet", "Tosca");
         assertThat(titles(shows.findByVenueAndTitleStartingWithIgnoreCase(unique, unique + " hAM"))).containsExactly("Hamlet");
-        assertThat(titles(shows.findByVenueInOrderByTitle(List.of("none", unique), Limit.of(2)))).containsExactly("Cats", "Faust");
+        assertThat(titles(shows.findByVenueInOrderByTitle(List.of("none", unique), Limit.of(2))))
+                .containsExactly("Cats", "Faust");
         assertThat(shows.findTitledByVenue(unique, Sort.by("title").descending()))
                 .extracting(Shows.Titled::getTitle).startsWith(unique + " Tosca");
         assertThat(shows.deleteByVenue(unique)).isEqualTo(4);

@@ -18,7 +18,11 @@ public interface Sessions extends MongoRepository<Session, String> {
 
     boolean existsByCustomer(String customer);
 
-    @Aggregation({"{ $match: { customer: ?0 } }", "{ $group: { _id: null, n: { $sum: 1 } } }", "{ $project: { _id: 0, n: 1 } }"})
+    @Aggregation({
+        "{ $match: { customer: ?0 } }",
+        "{ $group: { _id: null, n: { $sum: 1 } } }",
+        "{ $project: { _id: 0, n: 1 } }"
+    })
     List<Integer> aggregatedCount(String customer);
 
     /** Starts the session's time again; returns how many sessions that changed. */
