@@ -97,6 +97,9 @@ class PagingTest {
             by(another, container).queryItems("SELECT * FROM c ORDER BY c.n", null, ObjectNode.class)
                     .iterableByPage(first.getContinuationToken(), 10).forEach(page -> found.addAll(ids(page.getResults())));
         }
+        List<ObjectNode> byAsync = async(container).queryItems("SELECT * FROM c ORDER BY c.n", ObjectNode.class)
+                .byPage(first.getContinuationToken(), 3).flatMapIterable(FeedResponse::getResults).collectList().block();
+        assertEquals(found.subList(10, ITEMS), ids(byAsync));
         assertEquals(IntStream.range(0, ITEMS).mapToObj(String::valueOf).toList(), found);
     }
 

@@ -68,6 +68,22 @@ class SearchTest {
     }
 
     @Test
+    void theOtherKindsOfVectorIndexesAreKept() {
+        CosmosVectorEmbeddingPolicy embeddings = new CosmosVectorEmbeddingPolicy();
+        embeddings.setCosmosVectorEmbeddings(List.of(new CosmosVectorEmbedding().setPath("/v").setDataType(CosmosVectorDataType.INT8)
+                .setEmbeddingDimensions(256).setDistanceFunction(CosmosVectorDistanceFunction.DOT_PRODUCT)));
+        CosmosVectorIndexSpec wanted = new CosmosVectorIndexSpec().setPath("/v").setType(CosmosVectorIndexType.DISK_ANN.toString())
+                .setQuantizationSizeInBytes(64).setIndexingSearchListSize(100).setVectorIndexShardKeys(List.of("/pk"));
+        CosmosVectorIndexSpec kept = container(properties -> properties.setVectorEmbeddingPolicy(embeddings)
+                .setIndexingPolicy(new IndexingPolicy().setIncludedPaths(List.of(new IncludedPath("/*"))).setVectorIndexes(List.of(wanted))))
+                .read().getProperties().getIndexingPolicy().getVectorIndexes().get(0);
+        assertEquals("diskANN", kept.getType());
+        assertEquals(64, kept.getQuantizationSizeInBytes());
+        assertEquals(100, kept.getIndexingSearchListSize());
+        assertEquals(List.of("/pk"), kept.getVectorIndexShardKeys());
+    }
+
+    @Test
     void theNearestVectorsComeFirst() {
         String nearest = "SELECT TOP 2 c.id, VectorDistance(c.v, [1, 0, 0]) AS score FROM c ORDER BY VectorDistance(c.v, [1, 0, 0])";
         List<ObjectNode> found = query(container, nearest, ObjectNode.class);

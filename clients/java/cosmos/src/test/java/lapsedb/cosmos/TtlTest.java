@@ -136,6 +136,23 @@ class TtlTest {
     }
 
     @Test
+    void aPatchMayChangeOrRemoveTheTimeToLive() {
+        for (String id : List.of("1", "2", "3")) {
+            container.createItem(item(id, "a", "ttl", 30));
+        }
+        SERVER.advance("8s");
+        container.patchItem("1", key("a"), CosmosPatchOperations.create().set("/ttl", 5), ObjectNode.class);
+        container.patchItem("2", key("a"), CosmosPatchOperations.create().remove("/ttl"), ObjectNode.class);
+        container.patchItem("3", key("a"), CosmosPatchOperations.create().increment("/ttl", -29), ObjectNode.class);
+        SERVER.advance("1s");
+        assertEquals(List.of("1", "2"), everyListing());
+        SERVER.advance("4s");
+        assertEquals(List.of("2"), everyListing());
+        SERVER.advance("5s");
+        assertEquals(List.of(), everyListing());
+    }
+
+    @Test
     void noWriteFindsAnExpiredItemAndItsIdIsFree() {
         ObjectNode expired = container.createItem(item("1", "a", "old", true)).getItem();
         CosmosItemRequestOptions same = new CosmosItemRequestOptions().setIfMatchETag(expired.get("_etag").textValue());
