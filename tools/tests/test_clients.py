@@ -1,4 +1,4 @@
-"""What tools/clients says where Java or Go is missing or too old."""
+"""What tools/clients says where Java or Go is missing or too old, and when it tells Maven to stay offline."""
 
 import shutil
 import subprocess
@@ -48,6 +48,7 @@ class Toolchains(unittest.TestCase):
         self.command("javac", "javac 21")
         for version, reason in [
             ("11.0.2", "Maven runs Java 11, and 17 or newer is needed"),
+            ("1.8.0_292", "Maven runs Java 8, and 17 or newer is needed"),
             ("", "Maven runs Java unknown, and 17 or newer is needed"),
             ("17.0.15", None),
             ("25", None),
@@ -64,6 +65,74 @@ class Toolchains(unittest.TestCase):
         ]:
             self.command("go", version)
             self.assertEqual(self.skipped().get("Go"), reason, version)
+
+
+class Maven(unittest.TestCase):
+    """A clone with nothing but a module for Java, and a Maven that notes what it is told."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(suffix=" with a blank"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "tools").mkdir()
+        shutil.copy(CLIENTS, self.folder / "tools")
+        self.pom = self.folder / "clients" / "java" / "pom.xml"
+        (self.pom.parent / "module").mkdir(parents=True)
+        self.pom.write_text("<maven.compiler.release>17</maven.compiler.release>\n")
+        (self.pom.parent / "module" / "pom.xml").touch()
+        self.home = self.folder / "home"
+        self.repository = self.home / ".m2" / "repository"
+        self.repository.mkdir(parents=True)
+        (self.folder / "bin").mkdir()
+        for name in [*NEEDED, "cmp", "grep", "sha256sum", "timeout"]:
+            (self.folder / "bin" / name).symlink_to(shutil.which(name))
+        self.maven("exit 0")
+        self.command("javac", "exit 0")
+
+    def command(self, name, script):
+        path = self.folder / "bin" / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    def maven(self, ends):
+        self.command("mvn", f"""echo "$*" >>"$HOME/told"; echo 'Java version: 17.0.1'; echo '[INFO] Tests run: 1'; {ends}""")
+
+    def ran(self):
+        """Whether the tests pass, and of each call of Maven for a phase whether it may use the network."""
+        (self.home / "told").unlink(missing_ok=True)
+        ended = subprocess.run(
+            [self.folder / "tools" / "clients", "test"],
+            env={"PATH": str(self.folder / "bin"), "HOME": str(self.home), "CARGO_TARGET_DIR": "target"},
+            capture_output=True,
+            text=True,
+        )
+        told = [line for line in (self.home / "told").read_text().splitlines() if line != "-v"]
+        self.assertTrue(all(f"-Dmaven.repo.local={self.repository}" in line for line in told), told)
+        return ended.returncode == 0, ["offline" if "--offline" in line else "online" for line in told]
+
+    def test_maven_stays_offline_after_the_first_run_that_passes(self):
+        self.assertEqual(self.ran(), (True, ["online", "online"]))
+        self.assertEqual(self.ran(), (True, ["offline"]))
+        self.pom.write_text(self.pom.read_text() + "<!-- another version -->\n")
+        self.assertEqual(self.ran(), (True, ["online", "online"]))
+        self.assertEqual(self.ran(), (True, ["offline"]))
+
+    def test_a_run_that_fails_installs_nothing(self):
+        self.maven('case "$*" in *-v | *compile) ;; *) exit 1 ;; esac')
+        self.assertEqual(self.ran(), (False, ["online", "online"]))
+        self.assertEqual(self.ran(), (False, ["online", "online"]))
+        self.maven('case "$*" in *-v) ;; *) exit 1 ;; esac')
+        self.assertEqual(self.ran(), (False, ["online"]))
+
+    def test_a_removed_repository_is_filled_again(self):
+        self.ran()
+        shutil.rmtree(self.repository)
+        self.repository.mkdir()
+        self.assertEqual(self.ran(), (True, ["online", "online"]))
+
+    def test_a_repository_that_cannot_be_written_fails_no_test(self):
+        shutil.rmtree(self.repository)
+        self.repository.write_text("a file, which holds for root too")
+        self.assertEqual(self.ran(), (True, ["online", "online"]))
 
 
 if __name__ == "__main__":
