@@ -46,7 +46,7 @@ pub fn follows_session(segments: &[Cow<'_, str>]) -> bool {
     }
 }
 
-/// Whether a request reads: batches do too.
+/// Whether a request reads: batches may, as their operations say.
 fn reads(call: &Call<'_>) -> Result<bool> {
     if *call.method == Method::GET {
         return Ok(true);
