@@ -43,7 +43,7 @@ impl Who {
         }
     }
 
-    /// Whether they may change databases, collections, users, offers, scripts.
+    /// Whether they may change databases, collections, users and offers.
     ///
     /// # Errors
     /// For all but the holder of the master key.
@@ -142,7 +142,7 @@ impl Who {
         }
     }
 
-    /// Whether they may write items of a partition.
+    /// Whether they may write items of a partition; of all partitions, and the collection's scripts, if none is named.
     ///
     /// # Errors
     /// For holders of the read-only key, and of tokens that do not cover it.

@@ -22,11 +22,12 @@ pub async fn create(
     body: &Object,
     upsert: bool,
 ) -> Result<Reply> {
-    ctx.who.may_administer()?;
+    ctx.who.may_write_at_all()?;
     let source = Source::of_body(kind, body)?;
     let mut attempts = Attempts::default();
     loop {
         let scope = ctx.scope(db, coll).await?;
+        ctx.who.may_write_items(&scope.collection, None)?;
         let view = &scope.view;
         let shelf = shelf(&scope.collection, kind);
         let mut change = MetaChange::default();

@@ -19,10 +19,11 @@ pub async fn delete(
     id: &str,
     conditions: &Conditions,
 ) -> Result<Reply> {
-    ctx.who.may_administer()?;
+    ctx.who.may_write_at_all()?;
     let mut attempts = Attempts::default();
     loop {
         let scope = ctx.scope(db, coll).await?;
+        ctx.who.may_write_items(&scope.collection, None)?;
         let script = find(&scope.view, &scope.collection, kind, id)
             .await?
             .ok_or_else(Error::not_found)?;

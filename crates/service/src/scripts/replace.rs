@@ -23,11 +23,12 @@ pub async fn replace(
     body: &Object,
     conditions: &Conditions,
 ) -> Result<Reply> {
-    ctx.who.may_administer()?;
+    ctx.who.may_write_at_all()?;
     let source = Source::of_body(kind, body)?;
     let mut attempts = Attempts::default();
     loop {
         let scope = ctx.scope(db, coll).await?;
+        ctx.who.may_write_items(&scope.collection, None)?;
         let old = find(&scope.view, &scope.collection, kind, id)
             .await?
             .ok_or_else(Error::not_found)?;
