@@ -2,6 +2,8 @@
 //!
 //! Pure: reads JSON values, touches no store.
 
+use std::collections::HashSet;
+
 use lapsedb_store::partition_key::PartitionKeyDef;
 use lapsedb_value::path::Segment;
 use lapsedb_value::{Object, Value, order};
@@ -43,17 +45,16 @@ pub(crate) fn check(document: &Object, key: &PartitionKeyDef) -> Result<(), Inva
             "The client encryption policy must be an object with an array 'includedPaths'.",
         );
     };
-    let mut paths = Vec::with_capacity(entries.len());
+    let mut paths = HashSet::with_capacity(entries.len());
     for entry in entries {
         let included = read(entry)?;
-        if paths.contains(&included.path) {
+        if !paths.insert(included.path) {
             return refused(format!(
                 "Duplicate path found: {} in client encryption policy.",
                 included.path
             ));
         }
         check_address(&included, version, key)?;
-        paths.push(included.path);
     }
     Ok(())
 }

@@ -2,7 +2,10 @@
 //!
 //! Pure: reads JSON values, touches no store.
 
+use std::collections::HashMap;
+
 use lapsedb_sql::Schema;
+use lapsedb_store::index::policy::INDEX_PATHS_MAX;
 use lapsedb_value::path::Path;
 use lapsedb_value::{Object, Value, order};
 
@@ -43,12 +46,12 @@ pub fn check(document: &Object) -> Result<(), Invalid> {
     for embedding in embeddings {
         check_embedding(embedding)?;
     }
-    check_paths_differ(embeddings, "Vector Embedding Policy")?;
+    let embeddings = by_path(embeddings, "Vector Embedding Policy")?;
     let indexes = list(document, "indexingPolicy", "vectorIndexes")?;
     for index in indexes {
-        check_vector_index(index, embeddings)?;
+        check_vector_index(index, &embeddings)?;
     }
-    check_paths_differ(indexes, "Vector Indexing Policy")?;
+    by_path(indexes, "Vector Indexing Policy")?;
     check_full_text(document)
 }
 
@@ -83,15 +86,21 @@ pub fn check_replacement(document: &Object, current: &Object) -> Result<(), Inva
             "embedding",
         ),
     ] {
-        let before = list(current, policy, entries)?;
+        // Older versions took two entries of one path: either may stay.
+        let mut before: HashMap<Path, Vec<&Value>> = HashMap::new();
+        for old in list(current, policy, entries)? {
+            if let Some(path) = path_of(old) {
+                before.entry(path).or_default().push(old);
+            }
+        }
         for new in list(document, policy, entries)? {
-            let changed = |old: &&Value| {
-                order::deep_equal(old.get("path"), new.get("path"))
-                    && members
-                        .iter()
-                        .any(|name| !order::deep_equal(old.get(name), new.get(name)))
+            let same = |old: &&Value| {
+                members
+                    .iter()
+                    .all(|name| order::deep_equal(old.get(name), new.get(name)))
             };
-            if before.iter().any(|old| changed(&old)) {
+            let old = path_of(new).and_then(|path| before.get(&path));
+            if old.is_some_and(|old| !old.iter().any(same)) {
                 return refused(format!(
                     "Paths in existing {what} policy cannot be modified in Collection Replace. They can only be added or removed."
                 ));
@@ -101,13 +110,22 @@ pub fn check_replacement(document: &Object, current: &Object) -> Result<(), Inva
     Ok(())
 }
 
-/// The entries of a policy; none if it has none.
+/// The entries of a policy; none if it has none. Every list is limited here, so that what is checked of it has an end.
 fn list<'a>(document: &'a Object, policy: &str, entries: &str) -> Result<&'a [Value], Invalid> {
     match document.get(policy).map(|policy| policy.get(entries)) {
         None | Some(Value::Undefined | Value::Null) => Ok(&[]),
+        Some(Value::Array(list)) if list.len() > INDEX_PATHS_MAX => refused(format!(
+            "'{entries}' of '{policy}' has {} entries; it may have at most {INDEX_PATHS_MAX}.",
+            list.len()
+        )),
         Some(Value::Array(list)) => Ok(list),
         Some(_) => invalid_input(),
     }
+}
+
+/// The path of an entry of a policy, if it is one: `/v` and `/"v"` are the same.
+fn path_of(entry: &Value) -> Option<Path> {
+    Path::parse_pointer(entry.get("path").as_str()?).ok()
 }
 
 fn is_path(value: &Value) -> bool {
@@ -135,22 +153,23 @@ fn quoted(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// Refuses entries of a policy of which two have one path.
-fn check_paths_differ(entries: &[Value], policy: &str) -> Result<(), Invalid> {
-    let paths = entries.iter().map(|entry| entry.get("path"));
-    let twice = paths.enumerate().find(|(place, path)| {
-        let before = entries.iter().take(*place);
-        before
-            .map(|entry| entry.get("path"))
-            .any(|other| order::deep_equal(other, path))
-    });
-    match twice {
-        Some((_, path)) => refused(format!(
-            "Duplicate Path :{} found in {policy}.",
-            plain(path)
-        )),
-        None => Ok(()),
+/// The entries of a policy by their paths.
+///
+/// # Errors
+/// When two have one path.
+fn by_path<'a>(entries: &'a [Value], policy: &str) -> Result<HashMap<Path, &'a Value>, Invalid> {
+    let mut found = HashMap::with_capacity(entries.len());
+    for entry in entries {
+        if let Some(path) = path_of(entry)
+            && found.insert(path, entry).is_some()
+        {
+            return refused(format!(
+                "Duplicate Path :{} found in {policy}.",
+                plain(entry.get("path"))
+            ));
+        }
     }
+    Ok(found)
 }
 
 fn check_embedding(embedding: &Value) -> Result<(), Invalid> {
@@ -189,7 +208,7 @@ fn check_embedding(embedding: &Value) -> Result<(), Invalid> {
     }
 }
 
-fn check_vector_index(index: &Value, embeddings: &[Value]) -> Result<(), Invalid> {
+fn check_vector_index(index: &Value, embeddings: &HashMap<Path, &Value>) -> Result<(), Invalid> {
     let (path, kind) = (index.get("path"), index.get("type"));
     if !one_of(kind, &INDEX_TYPES) {
         return refused(format!(
@@ -197,10 +216,7 @@ fn check_vector_index(index: &Value, embeddings: &[Value]) -> Result<(), Invalid
             plain(kind)
         ));
     }
-    let Some(embedding) = embeddings
-        .iter()
-        .find(|embedding| order::deep_equal(embedding.get("path"), path))
-    else {
+    let Some(embedding) = path_of(index).and_then(|path| embeddings.get(&path)) else {
         return refused(format!(
             "The Vector Indexing Policy's path::{} not matching in Embedding's path.",
             plain(path)
@@ -388,6 +404,51 @@ mod tests {
         for (index, words) in indexes {
             let fault = check(&with_vectors(EMBEDDING, index)).unwrap_err();
             assert!(fault.0.contains(words), "{index}: {fault}");
+        }
+    }
+
+    #[test]
+    fn a_path_has_one_entry_however_it_is_written() {
+        let quoted = EMBEDDING.replace("/v", r#"/\"v\""#);
+        let fault = check(&with_vectors(&format!("{EMBEDDING},{quoted}"), "")).unwrap_err();
+        assert!(fault.0.starts_with("Duplicate Path"), "{fault}");
+        let index = r#"{"path":"/\"v\"","type":"flat"}"#;
+        assert_eq!(check(&with_vectors(EMBEDDING, index)), Ok(()));
+    }
+
+    #[test]
+    fn of_two_stored_entries_with_one_path_either_may_stay() {
+        let other = EMBEDDING.replace("cosine", "euclidean");
+        let old = with_vectors(&format!("{EMBEDDING},{other}"), "");
+        for kept in [EMBEDDING, &other] {
+            assert_eq!(check_replacement(&with_vectors(kept, ""), &old), Ok(()));
+        }
+        let third = EMBEDDING.replace("cosine", "dotproduct");
+        assert!(check_replacement(&with_vectors(&third, ""), &old).is_err());
+    }
+
+    #[test]
+    fn every_list_has_a_limit() {
+        let entries = |count: usize| {
+            let paths: Vec<String> = (0..count)
+                .map(|n| format!(r#"{{"path":"/v{n}"}}"#))
+                .collect();
+            paths.join(",")
+        };
+        for (policy, list) in [
+            ("vectorEmbeddingPolicy", "vectorEmbeddings"),
+            ("fullTextPolicy", "fullTextPaths"),
+            ("indexingPolicy", "fullTextIndexes"),
+        ] {
+            let with = |count| {
+                document(&format!(
+                    r#"{{"{policy}":{{"{list}":[{}]}}}}"#,
+                    entries(count)
+                ))
+            };
+            assert_eq!(check(&with(INDEX_PATHS_MAX)), Ok(()), "{list}");
+            let fault = check(&with(INDEX_PATHS_MAX + 1)).unwrap_err();
+            assert!(fault.0.contains("at most 1500"), "{fault}");
         }
     }
 
