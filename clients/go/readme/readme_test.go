@@ -38,9 +38,18 @@ func TestTheExampleForGoDoesWhatItsCommentsSay(t *testing.T) {
 			run.Env = append(os.Environ(), "SSL_CERT_FILE="+certificate)
 			output, err := run.CombinedOutput()
 			check.True(t, err == nil, "go run: %v\n%s", err, output)
-			check.Equal(t, string(output), "2 is gone\n[\"3\"]\n")
+			check.Equal(t, string(output), "2 has expired\n[\"3\"]\n")
 		})
 	}
+}
+
+// The version that the README says to get is the one that the tests use.
+func TestTheVersionForGoIsTheTestedOne(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`(?m)^    go get (\S+/azcosmos)@(\S+)$`).FindSubmatch(check.Must(os.ReadFile("../../../README.md"))(t))
+	check.True(t, named != nil, "the README says not what to get")
+	module := string(check.Must(os.ReadFile("../go.mod"))(t))
+	check.True(t, strings.Contains(module, string(named[1])+" "+string(named[2])+"\n"), "go.mod has another version than %s", named[2])
 }
 
 func TestTheExampleForGoIsFormatted(t *testing.T) {

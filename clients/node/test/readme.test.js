@@ -32,7 +32,7 @@ async function example(text) {
 }
 
 test("the JavaScript example runs", async () => {
-  await writeFile(script, await example("@azure/cosmos"));
+  await writeFile(script, await example("http://localhost:8081/"));
   try {
     const { stdout } = await run(process.execPath, [script]);
     assert.equal(stdout, "0\n");

@@ -27,7 +27,7 @@ def ran(command):
 
 def test_the_python_and_curl_examples_run():
     with running("--virtual-clock") as server:
-        assert ran([sys.executable, "-c", example("python", server)]) == "2 is gone\n['3']\n"
+        assert ran([sys.executable, "-c", example("python", server)]) == "2 has expired\n['3']\n"
 
         # Each of the three calls answers one object.
         decoder, rest, answers = json.JSONDecoder(), ran(["sh", "-c", example("sh", server)]), []

@@ -42,15 +42,32 @@ class ReadmeTest {
         return only(section, "(?ms)^```java\n(.*?)^```$");
     }
 
+    /** What the section says to type, the Maven command apart: it is what brought the SDK here. */
+    private static List<String> commands(String section) {
+        return Pattern.compile("(?m)^    ((?:curl|keytool|java) .*)$").matcher(section).results().map(match -> match.group(1)).toList();
+    }
+
+    /** Puts the SDK and what it needs where the Maven command of the section would put them. */
+    private void copyDependencies(String section) throws IOException {
+        Path dependencies = Files.createDirectories(folder.resolve("target/dependency"));
+        for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            if (path.endsWith(".jar")) {
+                Files.copy(Path.of(path), dependencies.resolve(Path.of(path).getFileName()));
+            }
+        }
+        String version = only(section, "(?s)<artifactId>azure-cosmos</artifactId>\\s*<version>(.*?)</version>");
+        assertTrue(Files.exists(dependencies.resolve("azure-cosmos-" + version + ".jar")), "the README names version " + version);
+    }
+
     /** What the commands print, run beside the example. */
-    private String ran(String example, String commands) throws IOException, InterruptedException {
+    private String ran(String section, String example, List<String> commands) throws IOException, InterruptedException {
+        copyDependencies(section);
         Files.writeString(folder.resolve("Baskets.java"), example);
         Path output = folder.resolve("output");
         Path errors = folder.resolve("errors");
-        ProcessBuilder shell = new ProcessBuilder("sh", "-ec", commands)
+        ProcessBuilder shell = new ProcessBuilder("sh", "-ec", String.join("\n", commands))
                 .directory(folder.toFile()).redirectOutput(output.toFile()).redirectError(errors.toFile());
         shell.environment().put("PATH", Path.of(System.getProperty("java.home"), "bin") + File.pathSeparator + System.getenv("PATH"));
-        shell.environment().put("CLASSPATH", System.getProperty("java.class.path"));
         shell.environment().put("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -DCOSMOS.DISABLE_IMDS_ACCESS=true");
         Process process = shell.start();
         boolean ended = process.waitFor(SECONDS_MAX, TimeUnit.SECONDS);
@@ -62,7 +79,8 @@ class ReadmeTest {
     @Test
     void itRunsOverHttp() throws Exception {
         try (Server server = Server.start("--memory", "--virtual-clock")) {
-            assertEquals("2: 404\n3\n", ran(example(section(server)), "java Baskets.java"));
+            String section = section(server);
+            assertEquals("2: 404\n3\n", ran(section, example(section), commands(section).subList(0, 1)));
         }
     }
 
@@ -70,10 +88,9 @@ class ReadmeTest {
     void itRunsOverHttpsWithTheTrustStoreThatItSays() throws Exception {
         try (Server server = Server.start("--memory", "--virtual-clock")) {
             String section = section(server);
-            String commands = String.join("\n", Pattern.compile("(?m)^    ((?:curl|keytool|java) .*)$").matcher(only(section, "(?ms)^```$(.*)"))
-                    .results().map(match -> match.group(1)).toList());
             String example = example(section).replace("\"http://", "\"https://");
-            assertEquals("2: 404\n3\n", ran(example, commands));
+            List<String> commands = commands(section);
+            assertEquals("2: 404\n3\n", ran(section, example, commands.subList(1, commands.size())));
         }
     }
 }
