@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"lapsedb/clients/check"
 	"lapsedb/clients/lapsedb"
@@ -57,9 +59,18 @@ func TestTLSWithTheServersCertificate(t *testing.T) {
 	check.Equal(t, sorted(t, client.Database("d").Collection("things"), bson.M{}), []any{int32(1)})
 
 	// A client that trusts another certificate is not connected.
-	other := clientOptions(t, server).SetTLSConfig(lapsedb.Start(t, "--memory").TLS()).SetServerSelectionTimeout(100 * time.Millisecond)
-	err := connect(t, other).Ping(t.Context(), nil)
-	check.True(t, err != nil && strings.Contains(err.Error(), "certificate signed by unknown authority"), "got %v", err)
+	refused := make(chan error, 1)
+	monitor := &event.ServerMonitor{ServerHeartbeatFailed: func(failed *event.ServerHeartbeatFailedEvent) {
+		select {
+		case refused <- failed.Failure:
+		default: // The first is enough.
+		}
+	}}
+	other := connect(t, clientOptions(t, server).SetTLSConfig(lapsedb.Start(t, "--memory").TLS()).SetServerMonitor(monitor).
+		SetServerSelectionTimeout(100*time.Millisecond))
+	err := <-refused
+	check.True(t, strings.Contains(err.Error(), "certificate signed by unknown authority"), "got %v", err)
+	check.True(t, errors.As(other.Ping(t.Context(), nil), new(topology.ServerSelectionError)), "the client is connected")
 }
 
 func TestLoginsBySCRAM(t *testing.T) {
@@ -144,7 +155,8 @@ func TestTheDriversMonitorSeesCommandsAndTheirReplies(t *testing.T) {
 func TestRetryableWritesAreDoneOnce(t *testing.T) {
 	t.Parallel()
 	server := lapsedb.Start(t, "--memory", "--enable-test-commands")
-	client := connect(t, clientOptions(t, server))
+	settings, sent := monitored(clientOptions(t, server))
+	client := connect(t, settings)
 	things := client.Database("d").Collection("things")
 	insert(t, things, bson.M{"_id": 1, "n": 0})
 	failOnce := func(command string, data bson.M) {
@@ -156,10 +168,13 @@ func TestRetryableWritesAreDoneOnce(t *testing.T) {
 	}
 	failOnce("update", bson.M{"closeConnection": true})
 	check.Equal(t, check.Must(things.UpdateByID(t.Context(), 1, bson.M{"$inc": bson.M{"n": 1}}))(t).ModifiedCount, 1)
+	check.Equal(t, sent.of("update"), [2]int{2, 1})
 	failOnce("update", bson.M{"writeConcernError": bson.M{"code": 262, "errmsg": "too slow", "errorLabels": bson.A{"RetryableWriteError"}}})
 	check.Must(things.UpdateByID(t.Context(), 1, bson.M{"$inc": bson.M{"n": 1}}))(t)
+	check.Equal(t, sent.of("update"), [2]int{4, 1})
 	failOnce("find", bson.M{"closeConnection": true})
 	check.Equal(t, sorted(t, things, bson.M{"n": 2}), []any{int32(1)})
+	check.Equal(t, sent.of("find"), [2]int{2, 1})
 }
 
 // The command bulkWrite came with version 8; this server says that it is 7.

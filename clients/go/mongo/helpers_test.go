@@ -4,9 +4,11 @@ package mongo
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -63,6 +65,47 @@ func each(documents []bson.M, field string) []any {
 func sorted(t testing.TB, collection *mongo.Collection, filter any) []any {
 	t.Helper()
 	return each(all(t)(collection.Find(t.Context(), filter, options.Find().SetSort(bson.M{"_id": 1}))), "_id")
+}
+
+// expiresAfter is what the list of indexes says of the TTL of one, in seconds.
+func expiresAfter(t testing.TB, collection *mongo.Collection, index string) int32 {
+	t.Helper()
+	for _, listed := range check.Must(collection.Indexes().ListSpecifications(t.Context()))(t) {
+		if listed.Name == index && listed.ExpireAfterSeconds != nil {
+			return *listed.ExpireAfterSeconds
+		}
+	}
+	t.Fatalf("no TTL index %s is listed", index)
+	return 0
+}
+
+// commands counts the commands of a client by their names: those it sent, and those that failed.
+type commands struct {
+	mutex        sync.Mutex
+	sent, failed map[string]int
+}
+
+func monitored(settings *options.ClientOptions) (*options.ClientOptions, *commands) {
+	counted := &commands{sent: map[string]int{}, failed: map[string]int{}}
+	return settings.SetMonitor(&event.CommandMonitor{
+		Started: func(_ context.Context, started *event.CommandStartedEvent) {
+			counted.mutex.Lock()
+			defer counted.mutex.Unlock()
+			counted.sent[started.CommandName]++
+		},
+		Failed: func(_ context.Context, failed *event.CommandFailedEvent) {
+			counted.mutex.Lock()
+			defer counted.mutex.Unlock()
+			counted.failed[failed.CommandName]++
+		},
+	}), counted
+}
+
+// of says how often a command was sent and how often it failed.
+func (c *commands) of(name string) [2]int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return [2]int{c.sent[name], c.failed[name]}
 }
 
 // failed holds an error to the code of the server.

@@ -156,7 +156,8 @@ func TestAStreamThatWaitsEndsWithItsContext(t *testing.T) {
 func TestAChangeStreamGoesOnAfterItsConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	server := lapsedb.Start(t, "--memory", "--enable-test-commands")
-	client := connect(t, clientOptions(t, server))
+	settings, sent := monitored(clientOptions(t, server))
+	client := connect(t, settings)
 	things := client.Database("d").Collection("things")
 	insert(t, things, bson.M{"_id": 0})
 	stream := watch(t, things)
@@ -167,5 +168,6 @@ func TestAChangeStreamGoesOnAfterItsConnectionIsClosed(t *testing.T) {
 		}).Err())
 		insert(t, things, bson.M{"_id": n + 1})
 		check.Equal(t, next(t, stream)["documentKey"], any(bson.D{{Key: "_id", Value: int32(n + 1)}}))
+		check.Equal(t, sent.of("getMore")[1], n+1)
 	}
 }

@@ -155,7 +155,7 @@ class ChangeFeedProcessorTest {
     void everyVersionAndTheExpiryAreHandled() throws Exception {
         List<String> events = new CopyOnWriteArrayList<>();
         start(builder("auditor").options(options()).handleAllVersionsAndDeletesChanges(
-                (List<ChangeFeedProcessorItem> items) -> items.forEach(each -> events.add(told(each)))).buildChangeFeedProcessor());
+                (List<ChangeFeedProcessorItem> items) -> items.forEach(each -> events.add(described(each)))).buildChangeFeedProcessor());
         // It begins with what comes after its first read.
         await("the processor has begun", () -> {
             feed.upsertItem(item("begin", "a"));
@@ -170,12 +170,12 @@ class ChangeFeedProcessorTest {
         await("the last item is there", () -> events.contains("create 3"));
         List<String> found = events.stream().filter(event -> !event.endsWith("begin")).toList();
         assertEquals(List.of("create 1", "replace 1", "create 2", "delete 2"), found.subList(0, 4));
-        await("the expiry is told", () -> events.contains("expiry 1"));
+        await("the expiry is emitted", () -> events.contains("expiry 1"));
         assertEquals(6, events.stream().filter(event -> !event.endsWith("begin")).count(), events.toString());
     }
 
     /** What an event says, and of which item. */
-    private static String told(ChangeFeedProcessorItem event) {
+    private static String described(ChangeFeedProcessorItem event) {
         ChangeFeedMetaData metadata = event.getChangeFeedMetaData();
         JsonNode version = metadata.getOperationType() == ChangeFeedOperationType.DELETE ? event.getPrevious() : event.getCurrent();
         String what = metadata.isTimeToLiveExpired() ? "expiry" : metadata.getOperationType().toString().toLowerCase(Locale.ROOT);

@@ -173,7 +173,7 @@ class ContainersTest {
     }
 
     @Test
-    void whatAContainerHoldsIsToldWithIt() {
+    void aContainerIsReadWithItsUsage() {
         CosmosContainer container = container(properties -> properties.setDefaultTimeToLiveInSeconds(10));
         container.createItem(item("1", "a"));
         container.createItem(item("2", "a", "ttl", -1));

@@ -23,7 +23,7 @@ class ErrorsTest {
     private final CosmosContainer container = container();
 
     @Test
-    void aRefusalTellsWhatItWasAbout() {
+    void aRefusalSaysWhatItWasAbout() {
         container.createItem(item("1", "a"));
         CosmosException error = refused(409, 0, () -> container.createItem(item("1", "a")));
         assertTrue(error.getRequestCharge() > 0);
@@ -34,7 +34,7 @@ class ErrorsTest {
     }
 
     @Test
-    void aMissingItemAndAMissingContainerAreToldApart() {
+    void aMissingItemAndAMissingContainerHaveTheirOwnCodes() {
         refused(404, 0, () -> container.readItem("1", key("a"), ObjectNode.class));
         refused(404, 1003, () -> DATABASE.getContainer("none").readItem("1", key("a"), ObjectNode.class));
         refused(404, 1003, () -> CLIENT.getDatabase("none").getContainer("none").createItem(item("1", "a")));

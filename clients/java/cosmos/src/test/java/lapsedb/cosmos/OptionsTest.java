@@ -91,7 +91,7 @@ class OptionsTest {
         assertEquals(201, limited.createItem(item("1", "a"), ofGroup).block().getStatusCode());
     }
 
-    /** Clients that share a budget tell each other of themselves by items that expire. */
+    /** Clients that share a budget announce themselves to each other by items that expire. */
     @Test
     void clientsMayShareABudgetByItemsThatExpire() throws Exception {
         String id = name("c");
@@ -105,7 +105,7 @@ class OptionsTest {
         CosmosItemRequestOptions ofGroup = new CosmosItemRequestOptions();
         ofGroup.setThroughputControlGroupName("shared");
         assertEquals(201, limited.createItem(item("1", "a"), ofGroup).block().getStatusCode());
-        await("the client has told of itself", () -> !query(control, "SELECT * FROM c WHERE c.ttl > 0", ObjectNode.class).isEmpty());
+        await("the client has announced itself", () -> !query(control, "SELECT * FROM c WHERE c.ttl > 0", ObjectNode.class).isEmpty());
         List<ObjectNode> all = query(control, "SELECT * FROM c", ObjectNode.class);
         assertEquals(2, all.size(), all.toString());
         assertTrue(all.stream().anyMatch(each -> !each.has("ttl") || each.get("ttl").intValue() == -1), all.toString());

@@ -122,7 +122,7 @@ class QueryTest {
     }
 
     @Test
-    void aQueryTellsItsChargeAndItsMetrics() {
+    void aQueryAnswersItsChargeAndItsMetrics() {
         CosmosQueryRequestOptions measured = new CosmosQueryRequestOptions().setQueryMetricsEnabled(true).setIndexMetricsEnabled(true);
         FeedResponse<ObjectNode> page = container.queryItems("SELECT * FROM c WHERE c.n > 20", measured, ObjectNode.class)
                 .iterableByPage().iterator().next();

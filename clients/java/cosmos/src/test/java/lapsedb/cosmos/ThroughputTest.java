@@ -111,7 +111,7 @@ class ThroughputTest {
     }
 
     @Test
-    void tooMuchWorkIsRefusedAndToldWhenToComeBack() {
+    void tooMuchWorkIsRefusedWithATimeToComeBack() {
         CosmosContainer container = with(manual(400));
         try (CosmosClient hasty = hasty(SERVER)) {
             CosmosException error = throttled(Shared.by(hasty, container));

@@ -159,7 +159,7 @@ class ReactiveTest {
     }
 
     @Test
-    void aBulkTellsWhatItDidAndWhatFailed() {
+    void aBulkSaysWhatItDidAndWhatFailed() {
         MongoBulkWriteException failure = assertThrows(MongoBulkWriteException.class, () -> one(things.bulkWrite(List.of(
                 new InsertOneModel<>(doc("{_id: 1}")), new InsertOneModel<>(doc("{_id: 1}")),
                 new UpdateOneModel<>(eq(1), set("n", 1)), new DeleteOneModel<>(eq(2))), new BulkWriteOptions().ordered(false))));
@@ -212,13 +212,13 @@ class ReactiveTest {
     }
 
     @Test
-    void aChangeStreamTellsWritesAndExpiryAsTheyAreAskedFor() throws InterruptedException {
+    void aChangeStreamEmitsWritesAndExpiryAsTheyAreAskedFor() throws InterruptedException {
         long now = server.align();
         one(things.createIndex(ascending("until"), new IndexOptions().expireAfter(0L, TimeUnit.SECONDS)));
         Asking<ChangeStreamDocument<Document>> first = new Asking<>();
         things.watch().subscribe(first);
         first.request(1);
-        // The stream begins when the server has opened it: documents are written until one is told.
+        // The stream begins when the server has opened it: documents are written until one is emitted.
         int id = 0;
         while (first.received.isEmpty()) {
             one(things.insertOne(new Document("_id", id++)));

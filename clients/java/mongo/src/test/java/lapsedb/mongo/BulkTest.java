@@ -94,7 +94,7 @@ class BulkTest extends MongoTest {
     }
 
     @Test
-    void insertManyTellsEachDocumentThatFailed() {
+    void insertManyNamesEachDocumentThatFailed() {
         List<Document> documents = docs("{_id: 1}", "{_id: 1}", "{_id: 2}", "{_id: 2}", "{_id: 3}");
         MongoBulkWriteException unordered = assertThrows(MongoBulkWriteException.class,
                 () -> things.insertMany(documents, new InsertManyOptions().ordered(false)));

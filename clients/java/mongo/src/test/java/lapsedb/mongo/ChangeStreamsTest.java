@@ -35,7 +35,7 @@ import org.bson.BsonTimestamp;
 import org.bson.Document;
 import org.junit.jupiter.api.Test;
 
-/** What is written is told to those who watch, in its order, and they can go on where they were. */
+/** Every write is emitted to change streams in its order, and a stream can be resumed. */
 class ChangeStreamsTest extends MongoTest {
     private static List<ChangeStreamDocument<Document>> next(MongoChangeStreamCursor<ChangeStreamDocument<Document>> cursor, int count) {
         List<ChangeStreamDocument<Document>> events = new ArrayList<>();
@@ -266,7 +266,7 @@ class ChangeStreamsTest extends MongoTest {
     }
 
     @Test
-    void aManyTimesWrittenDocumentIsToldInItsOrder() {
+    void everyWriteOfADocumentIsEmittedInItsOrder() {
         try (var cursor = things.watch().batchSize(7).cursor()) {
             things.insertOne(doc("{_id: 1, n: 0}"));
             for (int n = 1; n <= 50; n++) {

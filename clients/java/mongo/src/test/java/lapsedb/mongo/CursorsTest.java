@@ -41,7 +41,7 @@ class CursorsTest extends MongoTest {
     }
 
     @Test
-    void aFirstBatchHasHundredAndOneDocumentsUnlessToldOtherwise() {
+    void aFirstBatchHasHundredAndOneDocumentsByDefault() {
         things.insertMany(numbered(150));
         try (MongoCursor<Document> cursor = things.find().iterator()) {
             cursor.next();

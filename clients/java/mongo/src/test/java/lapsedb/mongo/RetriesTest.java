@@ -151,7 +151,7 @@ class RetriesTest extends MongoTest {
     }
 
     @Test
-    void aWriteConcernErrorIsToldAndTheWriteKept() {
+    void aWriteConcernErrorIsReportedAndTheWriteKept() {
         failNext("insert", "{writeConcernError: {code: 64, errmsg: 'waiting for replication timed out'}}");
         refused(64, () -> retried.withWriteConcern(WriteConcern.MAJORITY.withWTimeout(1, TimeUnit.SECONDS)).insertOne(doc("{_id: 1}")));
         assertEquals(List.of(1), ids(things.find()));

@@ -46,7 +46,7 @@ class SessionsTest extends MongoTest {
     }
 
     @Test
-    void anotherClientReadsAfterTheTimeItIsTold() {
+    void anotherClientReadsAfterTheTimeItIsGiven() {
         try (ClientSession writer = own.startSession(); ClientSession reader = client.startSession()) {
             for (int n = 0; n < 20; n++) {
                 watched.insertOne(writer, new Document("_id", n));
