@@ -34,8 +34,6 @@ public abstract class TicketsTest {
             // As an operator does with -D; the SDK reads these when the first client is made.
             System.setProperty("javax.net.ssl.trustStore", SERVER.trustStore().toString());
             System.setProperty("javax.net.ssl.trustStorePassword", "changeit");
-            // The address of machine metadata in Azure; here is none to ask.
-            System.setProperty("COSMOS.DISABLE_IMDS_ACCESS", "true");
         } catch (Exception cannot) {
             throw new ExceptionInInitializerError(cannot);
         }
