@@ -33,8 +33,6 @@ const ECHOED: [&str; 2] = ["vectorIndexes", "fullTextIndexes"];
 pub enum Mode {
     /// With every write.
     Consistent,
-    /// Said by old clients; here it is the same as consistent.
-    Lazy,
     /// Never: there is no index.
     None,
 }
@@ -217,7 +215,7 @@ impl IndexPolicy {
     pub fn is_complete(&self) -> bool {
         self.automatic
             && match self.mode {
-                Mode::Consistent | Mode::Lazy => true,
+                Mode::Consistent => true,
                 Mode::None => false,
             }
     }
@@ -256,7 +254,6 @@ impl IndexPolicy {
         let mut echo = Object::with_capacity(8);
         let mode = match self.mode {
             Mode::Consistent => "consistent",
-            Mode::Lazy => "lazy",
             Mode::None => "none",
         };
         echo.push("indexingMode", mode);
@@ -405,7 +402,8 @@ fn read_mode(object: &Object) -> Result<(Mode, bool), PolicyError> {
     let mode = match object.get("indexingMode") {
         None | Some(Value::Null) => Mode::Consistent,
         Some(Value::String(text)) if text.eq_ignore_ascii_case("consistent") => Mode::Consistent,
-        Some(Value::String(text)) if text.eq_ignore_ascii_case("lazy") => Mode::Lazy,
+        // Old clients and stored definitions say it; the service makes it consistent, too.
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("lazy") => Mode::Consistent,
         Some(Value::String(text)) if text.eq_ignore_ascii_case("none") => Mode::None,
         Some(other) => {
             return Err(PolicyError(format!(

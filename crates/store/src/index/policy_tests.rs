@@ -41,7 +41,7 @@ fn what_is_left_out_is_filled_in() {
 fn a_policy_is_shown_as_it_is_understood() {
     assert_eq!(
         echo(r#"{"indexingMode":"Lazy","excludedPaths":[{"path":"/a/*"}]}"#),
-        r#"{"indexingMode":"lazy","automatic":true,"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/a/*"},{"path":"/\"_etag\"/?"}]}"#
+        r#"{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/a/*"},{"path":"/\"_etag\"/?"}]}"#
     );
     assert_eq!(
         echo(r#"{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}"#),
