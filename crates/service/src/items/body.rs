@@ -73,7 +73,8 @@ impl Document {
         if given != own {
             return Err(Error::new(
                 Kind::PartitionKeyMismatch,
-                "PartitionKey extracted from document doesn't match the one specified in the header",
+                "PartitionKey extracted from document doesn't match the one specified in the header. \
+                 Learn more: https://aka.ms/CosmosDB/sql/errors/wrong-pk-value",
             ));
         }
         Ok(own)

@@ -53,15 +53,16 @@ impl PartitionKeyDef {
             Kind::MultiHash => 1..=PARTITION_KEY_LEVELS_MAX,
         };
         if !levels.contains(&texts.len()) {
-            let fault = if texts.len() > *levels.end() {
-                "many"
+            let (fault, bound) = if texts.len() > *levels.end() {
+                ("many", format!("A maximum of {} is allowed.", levels.end()))
             } else {
-                "few"
+                (
+                    "few",
+                    format!("A minimum of {} is required.", levels.start()),
+                )
             };
             return Err(DefinitionError(format!(
-                "Too {fault} partition key paths: a key of this kind has {} to {} paths, not {}.",
-                levels.start(),
-                levels.end(),
+                "Too {fault} partition key paths ({}) specified. {bound}",
                 texts.len()
             )));
         }
