@@ -55,6 +55,9 @@ fn form(kind: &Kind) -> Form {
         Kind::OwnerNotFound => not_found().sub(1003),
         Kind::SessionNotAvailable => not_found().sub(1002),
         Kind::Conflict => Form::new(StatusCode::CONFLICT, "Conflict").with_log_position(),
+        Kind::DatabaseNameTaken => Form::new(StatusCode::CONFLICT, "Conflict")
+            .sub(3206)
+            .with_log_position(),
         Kind::PreconditionFailed => {
             Form::new(StatusCode::PRECONDITION_FAILED, "PreconditionFailed").with_log_position()
         }

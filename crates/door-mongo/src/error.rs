@@ -15,7 +15,7 @@ fn code_of(kind: &Kind) -> i32 {
         Kind::Unauthorized | Kind::Forbidden => 13,
         Kind::NotFound | Kind::OwnerNotFound => 26,
         Kind::SessionNotAvailable => 246,
-        Kind::Conflict => 11_000,
+        Kind::Conflict | Kind::DatabaseNameTaken => 11_000,
         Kind::PreconditionFailed | Kind::FailedDependency => 20,
         Kind::TooLarge | Kind::AnswerTooLarge => 10_334,
         Kind::Throttled { .. } => codes::RATE_TOO_LARGE,

@@ -100,8 +100,9 @@ async fn apply_items(ctx: &Ctx, address: (&str, &str), items: &[Value]) -> Resul
 /// What is there already is left as it is.
 fn missing_only<T>(made: Result<T, Error>) -> Result<(), Error> {
     match made {
-        Err(error) if error.kind != Kind::Conflict => Err(error),
-        Ok(_) | Err(_) => Ok(()),
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.kind, Kind::Conflict | Kind::DatabaseNameTaken) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

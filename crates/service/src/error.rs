@@ -35,6 +35,8 @@ pub enum Kind {
     SessionNotAvailable,
     /// It is there already, or a unique key is taken.
     Conflict,
+    /// There is a database of that name already.
+    DatabaseNameTaken,
     /// A condition of the request does not hold.
     PreconditionFailed,
     /// Larger than is allowed.

@@ -61,9 +61,19 @@ pub fn missing(names: &[&str]) -> Error {
 /// What a name that another resource of the kind has is answered.
 #[must_use]
 pub fn taken(kind: &str) -> Error {
+    taken_as(Kind::Conflict, kind)
+}
+
+/// What a name that another database has is answered.
+#[must_use]
+pub fn database_taken() -> Error {
+    taken_as(Kind::DatabaseNameTaken, "Database")
+}
+
+fn taken_as(failure: Kind, resource: &str) -> Error {
     Error::new(
-        Kind::Conflict,
-        format!("Resource with specified id or name already exists., ResourceType: {kind}"),
+        failure,
+        format!("Resource with specified id or name already exists., ResourceType: {resource}"),
     )
 }
 

@@ -26,7 +26,7 @@ pub async fn create(ctx: &Ctx, body: &Object, wanted: Option<&Wanted>) -> Result
     loop {
         let view = ctx.view().await?;
         if view.catalog().database(&id).is_some() {
-            return Err(names::taken("Database"));
+            return Err(names::database_taken());
         }
         if view.catalog().databases_count() >= DATABASES_MAX {
             return Err(Error::bad_request(format!(

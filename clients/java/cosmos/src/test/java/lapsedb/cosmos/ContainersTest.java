@@ -48,7 +48,7 @@ class ContainersTest {
         String id = name("db");
         assertEquals(201, CLIENT.createDatabase(id).getStatusCode());
         assertEquals(200, CLIENT.createDatabaseIfNotExists(id).getStatusCode());
-        refused(409, 0, () -> CLIENT.createDatabase(id));
+        refused(409, 3206, () -> CLIENT.createDatabase(id));
         CosmosDatabase database = CLIENT.getDatabase(id);
         CosmosDatabaseProperties read = database.read().getProperties();
         assertEquals(id, read.getId());
