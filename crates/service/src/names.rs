@@ -5,20 +5,35 @@ use lapsedb_value::{Object, Str, Value};
 use crate::error::{Error, Kind, Result};
 use crate::limits::NAME_CHARS_MAX;
 
-/// Signs that would break a path or a header.
-const FORBIDDEN: [char; 7] = ['/', '\\', '#', '?', '\t', '\r', '\n'];
+/// Signs that would break a path.
+const FORBIDDEN: [char; 4] = ['/', '\\', '#', '?'];
+/// Signs that would break a header. Scripts may have them in their names, as in the service.
+const CONTROL: [char; 3] = ['\t', '\r', '\n'];
 
 /// The `id` of a posted resource.
 ///
 /// # Errors
 /// When it is missing, not a text, or not allowed.
 pub fn id_of(body: &Object) -> Result<Str> {
+    let id = text_of(body)?;
+    check(id)?;
+    Ok(id.clone())
+}
+
+/// The `id` of a posted stored procedure, trigger or function.
+///
+/// # Errors
+/// When it is missing, not a text, or not allowed.
+pub fn script_id_of(body: &Object) -> Result<Str> {
+    let id = text_of(body)?;
+    check_length_and_path(id)?;
+    Ok(id.clone())
+}
+
+fn text_of(body: &Object) -> Result<&Str> {
     match body.get("id") {
         None | Some(Value::Undefined) => Err(missing(&["id"])),
-        Some(Value::String(id)) => {
-            check(id)?;
-            Ok(id.clone())
-        }
+        Some(Value::String(id)) => Ok(id),
         Some(other) => Err(invalid(&other.to_string())),
     }
 }
@@ -28,7 +43,7 @@ pub fn id_of(body: &Object) -> Result<Str> {
 /// # Errors
 /// When it is missing or another one.
 pub fn same_id(body: &Object, id: &str) -> Result<()> {
-    let given = id_of(body)?;
+    let given = text_of(body)?;
     if given == id {
         return Ok(());
     }
@@ -42,6 +57,14 @@ pub fn same_id(body: &Object, id: &str) -> Result<()> {
 /// # Errors
 /// When the name is not allowed.
 pub fn check(name: &str) -> Result<()> {
+    check_length_and_path(name)?;
+    if name.contains(CONTROL) {
+        return Err(invalid(name));
+    }
+    Ok(())
+}
+
+fn check_length_and_path(name: &str) -> Result<()> {
     let fits = !name.is_empty()
         && name.chars().count() <= NAME_CHARS_MAX
         && !name.ends_with(' ')
@@ -126,6 +149,17 @@ mod tests {
                 "{}",
                 error.message
             );
+        }
+    }
+
+    #[test]
+    fn names_of_scripts_may_have_control_characters() {
+        for name in ["a\tb", "a\rb", "a\nb"] {
+            assert_eq!(script_id_of(&body(name)).unwrap(), name);
+            assert!(same_id(&body(name), name).is_ok());
+        }
+        for name in ["", "a ", "a/b", "a\\b", "a#b", "a?b"] {
+            assert!(script_id_of(&body(name)).is_err(), "{name}");
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Source {
 impl Source {
     /// Reads a posted script.
     pub(super) fn of_body(kind: ScriptKind, body: &Object) -> Result<Source> {
-        let id = names::id_of(body)?;
+        let id = names::script_id_of(body)?;
         let text = match body.get("body") {
             Some(Value::String(text)) => Value::String(text.clone()),
             Some(Value::Undefined | Value::Null) | None => return Err(names::missing(&["body"])),
