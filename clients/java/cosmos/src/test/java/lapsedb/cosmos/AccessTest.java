@@ -63,7 +63,7 @@ class AccessTest {
     }
 
     private static CosmosClientBuilder nobody() {
-        return unauthorized(SERVER.url("https"));
+        return unauthorized(SERVER);
     }
 
     /**

@@ -27,23 +27,33 @@ final class Shared {
 
     private Shared() {}
 
-    /**
-     * For clients over HTTPS that trust the server's certificate as those of any user: by the JVM's trust store. It is read when
-     * a client is built, so it is set for each.
-     */
+    /** For clients over HTTPS with the account's key. */
     static CosmosClientBuilder builder(Server server) {
+        return unauthorized(server).key(Server.KEY);
+    }
+
+    /** For clients over HTTPS that say by themselves what they may do. */
+    static CosmosClientBuilder unauthorized(Server server) {
+        trust(server);
+        return at(server.url("https"));
+    }
+
+    /** For clients by an address: over HTTPS they trust whom the JVM trusts by then. */
+    static CosmosClientBuilder at(String endpoint) {
+        return new CosmosClientBuilder().endpoint(endpoint).gatewayMode().contentResponseOnWriteEnabled(true);
+    }
+
+    /**
+     * Clients trust the server's certificate as those of any user: by the JVM's trust store. It is read when a client is built,
+     * so it is set for each.
+     */
+    static void trust(Server server) {
         try {
             System.setProperty("javax.net.ssl.trustStore", server.trustStore().toString());
             System.setProperty("javax.net.ssl.trustStorePassword", "changeit");
         } catch (IOException | GeneralSecurityException cannot) {
             throw new IllegalStateException(cannot);
         }
-        return unauthorized(server.url("https")).key(Server.KEY);
-    }
-
-    /** For clients that say by themselves what they may do. */
-    static CosmosClientBuilder unauthorized(String endpoint) {
-        return new CosmosClientBuilder().endpoint(endpoint).gatewayMode().contentResponseOnWriteEnabled(true);
     }
 
     static CosmosDatabase database(CosmosClient client, String name) {

@@ -3,10 +3,11 @@ package lapsedb.cosmos;
 import static lapsedb.cosmos.Expect.item;
 import static lapsedb.cosmos.Expect.key;
 import static lapsedb.cosmos.Shared.SERVER;
+import static lapsedb.cosmos.Shared.at;
 import static lapsedb.cosmos.Shared.builder;
 import static lapsedb.cosmos.Shared.by;
 import static lapsedb.cosmos.Shared.container;
-import static lapsedb.cosmos.Shared.unauthorized;
+import static lapsedb.cosmos.Shared.trust;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -28,14 +29,14 @@ class TransportTest {
     void plainHttpIsSpokenWhereTheJvmAllowsIt() {
         container.createItem(item("1", "a"));
         try (Server stranger = Server.start("--memory")) {
-            builder(stranger); // The JVM does not trust the server that is spoken to: TLS would fail.
+            trust(stranger); // The JVM does not trust the server that is spoken to: TLS would fail.
             plainHttpIsSpoken();
         }
     }
 
     private void plainHttpIsSpoken() {
-        try (CosmosClient plain = unauthorized(SERVER.url("http")).key(Server.KEY).buildClient();
-                CosmosAsyncClient async = unauthorized(SERVER.url("http")).key(Server.KEY).buildAsyncClient()) {
+        try (CosmosClient plain = at(SERVER.url("http")).key(Server.KEY).buildClient();
+                CosmosAsyncClient async = at(SERVER.url("http")).key(Server.KEY).buildAsyncClient()) {
             CosmosContainer seen = by(plain, container);
             assertEquals("1", seen.readItem("1", key("a"), ObjectNode.class).getItem().get("id").textValue());
             seen.upsertItem(item("1", "a", "n", 1));
@@ -47,9 +48,9 @@ class TransportTest {
     @Test
     void aServerWhoseCertificateIsNotTrustedIsNotSpokenTo() {
         try (Server stranger = Server.start("--memory")) {
-            builder(SERVER); // The JVM trusts the server of the other tests alone.
+            trust(SERVER); // The JVM trusts the server of the other tests alone.
             Exception error = assertThrows(Exception.class, () ->
-                    unauthorized(stranger.url("https")).key(Server.KEY).buildClient().createDatabase("db"));
+                    at(stranger.url("https")).key(Server.KEY).buildClient().createDatabase("db"));
             StringWriter trace = new StringWriter();
             error.printStackTrace(new PrintWriter(trace));
             assertTrue(trace.toString().contains("ValidatorException"), trace.toString());
