@@ -20,6 +20,8 @@ import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,6 +35,7 @@ public final class Server implements AutoCloseable {
     private static final Pattern READY = Pattern.compile("ready nosql=127\\.0\\.0\\.1:(\\d+)(?: mongo=127\\.0\\.0\\.1:(\\d+))?");
     private static final Pattern NOW = Pattern.compile("\"nowMillis\"\\s*:\\s*(\\d+)");
     private static final long STOP_SECONDS_MAX = 20;
+    private static final Set<Server> RUNNING = ConcurrentHashMap.newKeySet();
 
     private final HttpClient http = HttpClient.newHttpClient();
     private final List<String> flags;
@@ -78,12 +81,14 @@ public final class Server implements AutoCloseable {
         if (!ready.find()) {
             throw new IOException("not ready: " + line + "\n" + Files.readString(log()));
         }
+        RUNNING.add(this);
         port = Integer.parseInt(ready.group(1));
         mongoPort = Integer.parseInt(ready.group(2));
     }
 
     /** Asks the server to stop as an operator would, and holds it to exit code 0. */
     public void stop() throws IOException, InterruptedException {
+        RUNNING.remove(this);
         process.destroy();
         if (!process.waitFor(STOP_SECONDS_MAX, TimeUnit.SECONDS)) {
             process.destroyForcibly();
@@ -105,6 +110,11 @@ public final class Server implements AutoCloseable {
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Closes the servers that nobody has closed. */
+    static void closeAll() {
+        List.copyOf(RUNNING).forEach(Server::close);
     }
 
     private void abandon() {
