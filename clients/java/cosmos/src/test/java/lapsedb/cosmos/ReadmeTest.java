@@ -38,59 +38,50 @@ class ReadmeTest {
         return found.get(0);
     }
 
-    private static String example(String section) {
-        return only(section, "(?ms)^```java\n(.*?)^```$");
+    private static String block(String section, String language) {
+        return only(section, "(?ms)^```" + language + "\n(.*?)^```$");
     }
 
-    /** What the section says to type, the Maven command apart: it is what brought the SDK here. */
-    private static List<String> commands(String section) {
-        return Pattern.compile("(?m)^    ((?:curl|keytool|java) .*)$").matcher(section).results().map(match -> match.group(1)).toList();
+    /** What the section says to type, in the order of the page. */
+    private static List<String> commands(String section, String pattern) {
+        return Pattern.compile("(?m)^    (" + pattern + ".*)$").matcher(section).results().map(match -> match.group(1)).toList();
     }
 
-    /** Puts the SDK and what it needs where the Maven command of the section would put them. */
-    private void copyDependencies(String section) throws IOException {
-        Path dependencies = Files.createDirectories(folder.resolve("target/dependency"));
-        for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {
-            if (path.endsWith(".jar")) {
-                Files.copy(Path.of(path), dependencies.resolve(Path.of(path).getFileName()));
-            }
-        }
-        String version = only(section, "(?s)<artifactId>azure-cosmos</artifactId>\\s*<version>(.*?)</version>");
-        assertTrue(Files.exists(dependencies.resolve("azure-cosmos-" + version + ".jar")), "the README names version " + version);
-    }
-
-    /** What the commands print, run beside the example. */
-    private String ran(String section, String example, List<String> commands) throws IOException, InterruptedException {
-        copyDependencies(section);
-        Files.writeString(folder.resolve("Baskets.java"), example);
+    /** What the commands print, run in the folder as a user would. */
+    private String ran(List<String> commands) throws IOException, InterruptedException {
         Path output = folder.resolve("output");
         Path errors = folder.resolve("errors");
-        ProcessBuilder shell = new ProcessBuilder("sh", "-ec", String.join("\n", commands))
+        // Maven stays offline, and uses the repository, as the one that runs this test.
+        String maven = """
+                mvn() {
+                    command mvn $LAPSEDB_MAVEN_OFFLINE "-Dmaven.repo.local=${LAPSEDB_MAVEN_REPOSITORY:-$HOME/.m2/repository}" "$@"
+                }
+                """;
+        ProcessBuilder shell = new ProcessBuilder("sh", "-ec", maven + String.join("\n", commands))
                 .directory(folder.toFile()).redirectOutput(output.toFile()).redirectError(errors.toFile());
         shell.environment().put("PATH", Path.of(System.getProperty("java.home"), "bin") + File.pathSeparator + System.getenv("PATH"));
         shell.environment().put("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -DCOSMOS.DISABLE_IMDS_ACCESS=true");
         Process process = shell.start();
         boolean ended = process.waitFor(SECONDS_MAX, TimeUnit.SECONDS);
         process.destroyForcibly().waitFor();
-        assertTrue(ended && process.exitValue() == 0, Files.readString(errors));
+        assertTrue(ended && process.exitValue() == 0, Files.readString(output) + Files.readString(errors));
         return Files.readString(output);
     }
 
     @Test
-    void itRunsOverHttp() throws Exception {
+    void itRunsOverHttpAndOverHttpsWithTheTrustStoreThatItSays() throws Exception {
         try (Server server = Server.start("--memory", "--virtual-clock")) {
             String section = section(server);
-            assertEquals("2: 404\n3\n", ran(section, example(section), commands(section).subList(0, 1)));
-        }
-    }
-
-    @Test
-    void itRunsOverHttpsWithTheTrustStoreThatItSays() throws Exception {
-        try (Server server = Server.start("--memory", "--virtual-clock")) {
-            String section = section(server);
-            String example = example(section).replace("\"http://", "\"https://");
-            List<String> commands = commands(section);
-            assertEquals("2: 404\n3\n", ran(section, example, commands.subList(1, commands.size())));
+            List<String> plain = commands(section, "(?:mvn|java) (?!-D)");
+            List<String> trusting = commands(section, "(?:curl |keytool |java -D)");
+            assertEquals(2, plain.size(), section);
+            assertEquals(3, trusting.size(), section);
+            Files.writeString(folder.resolve("pom.xml"), block(section, "xml"));
+            Files.writeString(folder.resolve("Baskets.java"), block(section, "java"));
+            ran(plain.subList(0, 1)); // Maven prints codes for colours.
+            assertEquals("2: 404\n3\n", ran(plain.subList(1, 2)));
+            Files.writeString(folder.resolve("Baskets.java"), block(section, "java").replace("\"http://", "\"https://"));
+            assertEquals("2: 404\n3\n", ran(trusting));
         }
     }
 }
