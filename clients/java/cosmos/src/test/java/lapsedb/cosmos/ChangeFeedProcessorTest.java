@@ -4,6 +4,7 @@ import static lapsedb.cosmos.Expect.await;
 import static lapsedb.cosmos.Expect.item;
 import static lapsedb.cosmos.Expect.key;
 import static lapsedb.cosmos.Expect.query;
+import static lapsedb.cosmos.Shared.DATABASE;
 import static lapsedb.cosmos.Shared.SERVER;
 import static lapsedb.cosmos.Shared.async;
 import static lapsedb.cosmos.Shared.container;
@@ -12,11 +13,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.azure.cosmos.ChangeFeedProcessor;
 import com.azure.cosmos.ChangeFeedProcessorBuilder;
+import com.azure.cosmos.CosmosAsyncClient;
 import com.azure.cosmos.CosmosContainer;
+import com.azure.cosmos.CosmosDiagnosticsContext;
 import com.azure.cosmos.models.ChangeFeedMetaData;
 import com.azure.cosmos.models.ChangeFeedOperationType;
 import com.azure.cosmos.models.ChangeFeedProcessorItem;
 import com.azure.cosmos.models.ChangeFeedProcessorOptions;
+import com.azure.cosmos.models.CosmosClientTelemetryConfig;
 import com.azure.cosmos.models.CosmosContainerProperties;
 import com.azure.cosmos.models.CosmosItemRequestOptions;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -28,6 +32,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -40,6 +45,9 @@ import org.junit.jupiter.api.Test;
 class ChangeFeedProcessorTest {
     /** The place in the log in the token of a lease. */
     private static final Pattern PLACE = Pattern.compile("\"token\":\"\\\\\"(\\d+)");
+
+    /** So often an instance looks for a lease before it is sure that it takes none. */
+    private static final int LOOKS = 3;
 
     private final CosmosContainer feed = container(properties -> properties.setDefaultTimeToLiveInSeconds(-1));
     private final CosmosContainer leases = container(new CosmosContainerProperties(name("leases"), "/id"));
@@ -67,8 +75,12 @@ class ChangeFeedProcessorTest {
     }
 
     private ChangeFeedProcessor instance(String host) {
+        return instance(host, builder(host));
+    }
+
+    private ChangeFeedProcessor instance(String host, ChangeFeedProcessorBuilder builder) {
         List<String> ids = handled.computeIfAbsent(host, any -> new CopyOnWriteArrayList<>());
-        return start(builder(host).options(options().setStartFromBeginning(true))
+        return start(builder.options(options().setStartFromBeginning(true))
                 .handleLatestVersionChanges(items -> items.forEach(each -> ids.add(each.getCurrent().get("id").textValue())))
                 .buildChangeFeedProcessor());
     }
@@ -107,7 +119,23 @@ class ChangeFeedProcessorTest {
         ChangeFeedProcessor first = instance("first");
         await("the first has the lease", () -> owners().equals(List.of("first")));
         await("what was there is handled", () -> handled.get("first").equals(List.of("1", "2")));
-        instance("second");
+        AtomicInteger looks = new AtomicInteger();
+        try (CosmosAsyncClient watched = Shared.builder(SERVER).clientTelemetryConfig(new CosmosClientTelemetryConfig()
+                .diagnosticsHandler((request, context) -> looks.addAndGet(isLookAtLeases(request) ? 1 : 0))).buildAsyncClient()) {
+            twoInstances(first, watched, looks);
+        }
+    }
+
+    /** A processor reads all leases each time it looks for one to take. */
+    private boolean isLookAtLeases(CosmosDiagnosticsContext request) {
+        return leases.getId().equals(request.getContainerName()) && "Query".equals(request.getOperationType());
+    }
+
+    private void twoInstances(ChangeFeedProcessor first, CosmosAsyncClient watched, AtomicInteger looks) throws Exception {
+        ChangeFeedProcessor second = instance("second", builder("second").leaseContainer(
+                watched.getDatabase(DATABASE.getId()).getContainer(leases.getId())));
+        int before = looks.get();
+        await("the second has looked for a lease", () -> looks.get() >= before + LOOKS);
         long third = lsn(feed.createItem(item("3", "c")).getSessionToken());
         await("what came later is handled", () -> allHandled().equals(List.of("1", "2", "3")));
         assertEquals(List.of("first"), owners());
@@ -120,6 +148,8 @@ class ChangeFeedProcessorTest {
         // The lease says how far the first had come.
         assertEquals(List.of("4"), handled.get("second"));
         assertEquals(List.of("1", "2", "3", "4"), allHandled());
+        second.stop().block();
+        started.remove(second);
     }
 
     @Test
