@@ -20,6 +20,7 @@ import org.springframework.boot.test.web.server.LocalServerPort;
 import tickets.cosmos.Cart;
 import tickets.cosmos.Purchase;
 import tickets.cosmos.Purchases;
+import tickets.mongo.SalesBoard;
 import tickets.mongo.Session;
 import tickets.mongo.Show;
 import tickets.mongo.Shows;
@@ -28,6 +29,7 @@ import tickets.mongo.Shows;
 class HttpTest extends TicketsTest {
     @Autowired Shows shows;
     @Autowired Purchases purchases;
+    @Autowired SalesBoard board;
     @LocalServerPort int port;
 
     private final HttpClient http = HttpClient.newHttpClient();
@@ -94,6 +96,7 @@ class HttpTest extends TicketsTest {
 
     @Test
     void tickets_are_sold_to_whoever_has_a_session_until_there_is_none_left() throws Exception {
+        await("the sales are counted", board::isListening);
         Show show = shows.insert(Show.of(unique, unique, 30, 3));
         String path = "/shows/" + show.id + "/tickets?count=2";
         var loggedIn = send("POST", "/sessions?customer=ann", null);

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
 
 /** Parts of an item are changed in place, all operations of a patch or none. */
 class PatchTest {
@@ -144,7 +145,7 @@ class PatchTest {
 
     @Test
     void concurrentIncrementsAllCount() {
-        reactor.core.publisher.Flux.range(0, 40)
+        Flux.range(0, 40)
                 .flatMap(n -> async(container).patchItem("1", key("a"), CosmosPatchOperations.create().increment("/n", 1), ObjectNode.class), 8)
                 .blockLast();
         assertEquals(41, read().get("n").intValue());
