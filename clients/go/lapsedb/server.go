@@ -64,10 +64,8 @@ func (s *Server) StartAgain() {
 	if !slices.Contains(s.flags, "--memory") {
 		arguments = append(arguments, "--data-path", s.store)
 	}
-	process := exec.Command(binary, arguments...)
+	process := Command(binary, arguments...)
 	process.Stderr = os.Stderr
-	// A test process that is cut off leaves no server behind.
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := process.StdoutPipe()
 	if err != nil {
 		s.t.Fatal(err)

@@ -4,6 +4,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -79,19 +80,21 @@ func expiresAfter(t testing.TB, collection *mongo.Collection, index string) int3
 	return 0
 }
 
-// commands counts the commands of a client by their names: those it sent, and those that failed.
+// commands counts the commands of a client by their names: those it sent, and those that failed. It keeps the last of each name.
 type commands struct {
 	mutex        sync.Mutex
 	sent, failed map[string]int
+	newest       map[string]bson.Raw
 }
 
 func monitored(settings *options.ClientOptions) (*options.ClientOptions, *commands) {
-	counted := &commands{sent: map[string]int{}, failed: map[string]int{}}
+	counted := &commands{sent: map[string]int{}, failed: map[string]int{}, newest: map[string]bson.Raw{}}
 	return settings.SetMonitor(&event.CommandMonitor{
 		Started: func(_ context.Context, started *event.CommandStartedEvent) {
 			counted.mutex.Lock()
 			defer counted.mutex.Unlock()
 			counted.sent[started.CommandName]++
+			counted.newest[started.CommandName] = slices.Clone(started.Command)
 		},
 		Failed: func(_ context.Context, failed *event.CommandFailedEvent) {
 			counted.mutex.Lock()
@@ -106,6 +109,13 @@ func (c *commands) of(name string) [2]int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return [2]int{c.sent[name], c.failed[name]}
+}
+
+// last is the last command of a name that was sent.
+func (c *commands) last(name string) bson.Raw {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.newest[name]
 }
 
 // failed holds an error to the code of the server.

@@ -168,13 +168,21 @@ func TestACausalSessionReadsItsOwnWrites(t *testing.T) {
 	check.True(t, first.OperationTime() != nil && first.ClusterTime() != nil, "the session has no time")
 
 	// Another client goes on where this one was.
-	other := connect(t, clientOptions(t, server))
+	settings, counted := monitored(clientOptions(t, server))
+	other := connect(t, settings)
 	second := check.Must(other.StartSession())(t)
 	defer second.EndSession(t.Context())
 	check.NoError(t, second.AdvanceClusterTime(first.ClusterTime()))
 	check.NoError(t, second.AdvanceOperationTime(first.OperationTime()))
 	within := mongo.NewSessionContext(t.Context(), second)
 	check.NoError(t, other.Database("d").Collection("things", majority).FindOne(within, bson.M{"_id": 1}).Err())
+	seconds, counter := counted.last("find").Lookup("readConcern", "afterClusterTime").Timestamp()
+	check.Equal(t, bson.Timestamp{T: seconds, I: counter}, *first.OperationTime())
+
+	// Of a time that has not come yet nothing can be read.
+	check.NoError(t, second.AdvanceOperationTime(&bson.Timestamp{T: seconds + 1_000_000, I: 1}))
+	err := other.Database("d").Collection("things", majority).FindOne(within, bson.M{"_id": 1}).Err()
+	check.True(t, err != nil, "a read after a time to come succeeds")
 }
 
 func TestASnapshotSessionReadsOneMoment(t *testing.T) {

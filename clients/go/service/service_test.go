@@ -29,10 +29,9 @@ func built(t *testing.T) string {
 // started is a running service: its address. It has to end with exit code 0 when it is told to stop.
 func started(t *testing.T, binary, store, certificate string) string {
 	t.Helper()
-	process := exec.Command(binary, "-listen", "127.0.0.1:0", "-store", store, "-certificate", certificate)
+	process := lapsedb.Command(binary, "-listen", "127.0.0.1:0", "-store", store, "-certificate", certificate)
 	process.Env = append(os.Environ(), "SESSIONS_KEY="+lapsedb.Key)
 	process.Stderr = os.Stderr
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out := check.Must(process.StdoutPipe())(t)
 	check.NoError(t, process.Start())
 	t.Cleanup(func() {
