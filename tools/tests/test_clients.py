@@ -41,11 +41,27 @@ class Toolchains(unittest.TestCase):
         self.assertEqual(self.skipped(), {"Java": "mvn is missing", "Go": "go is missing"})
 
     def test_maven_without_a_compiler_does_not_do(self):
-        self.command("mvn", "Java version: 17.0.15, vendor: Debian")
-        self.assertEqual(self.skipped()["Java"], "javac is missing")
+        # Another Java's compiler, on the path, is not the one that Maven runs.
+        self.command("javac", "javac 21")
+        self.command("mvn", "Java version: 17.0.15, vendor: Debian, runtime: /nowhere")
+        self.assertEqual(self.skipped()["Java"], "there is no javac in the Java that Maven runs (/nowhere)")
+
+    def test_a_maven_that_does_not_run_fails_and_says_why(self):
+        (self.folder / "mvn").write_text("#!/bin/sh\necho JAVA_HOME is wrong >&2\nexit 1\n")
+        (self.folder / "mvn").chmod(0o755)
+        ended = subprocess.run(
+            [shutil.which("bash"), CLIENTS, "toolchains"],
+            env={"PATH": str(self.folder), "HOME": str(self.folder)},
+            capture_output=True,
+            text=True,
+        )
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("JAVA_HOME is wrong", ended.stderr)
 
     def test_the_java_that_maven_runs_must_be_new_enough(self):
-        self.command("javac", "javac 21")
+        home = self.folder / "home"
+        (home / "bin").mkdir(parents=True)
+        self.command("home/bin/javac", "javac 21")
         for version, reason in [
             ("11.0.2", "Maven runs Java 11, and 17 or newer is needed"),
             ("1.8.0_292", "Maven runs Java 8, and 17 or newer is needed"),
@@ -53,7 +69,7 @@ class Toolchains(unittest.TestCase):
             ("17.0.15", None),
             ("25", None),
         ]:
-            self.command("mvn", f"Java version: {version}, vendor: Debian")
+            self.command("mvn", f"Java version: {version}, vendor: Debian, runtime: {home}")
             self.assertEqual(self.skipped().get("Java"), reason, version)
 
     def test_go_must_be_as_new_as_the_module_says(self):
@@ -86,7 +102,8 @@ class Maven(unittest.TestCase):
         for name in [*NEEDED, "cmp", "grep", "sha256sum", "timeout"]:
             (self.folder / "bin" / name).symlink_to(shutil.which(name))
         self.maven("exit 0")
-        self.command("javac", "exit 0")
+        (self.home / "bin").mkdir()
+        self.command("../home/bin/javac", "exit 0")
 
     def command(self, name, script):
         path = self.folder / "bin" / name
@@ -94,7 +111,7 @@ class Maven(unittest.TestCase):
         path.chmod(0o755)
 
     def maven(self, ends):
-        self.command("mvn", f"""echo "$*" >>"$HOME/told"; echo 'Java version: 17.0.1'; echo '[INFO] Tests run: 1'; {ends}""")
+        self.command("mvn", f"""echo "$*" >>"$HOME/told"; echo "Java version: 17.0.1, vendor: X, runtime: $HOME"; echo '[INFO] Tests run: 1'; {ends}""")
 
     def ran(self):
         """Whether the tests pass, and of each call of Maven for a phase whether it may use the network."""
@@ -122,6 +139,31 @@ class Maven(unittest.TestCase):
         self.assertEqual(self.ran(), (False, ["online", "online"]))
         self.maven('case "$*" in *-v) ;; *) exit 1 ;; esac')
         self.assertEqual(self.ran(), (False, ["online"]))
+
+    def test_what_maven_says_before_it_begins_is_shown(self):
+        for line, ended in [
+            (r"\033[0m[ERROR] Could not create local repository", "Maven ended with 3"),
+            ("[FATAL] Non-readable settings", "Maven ended with 3"),
+        ]:
+            self.maven(f"""case "$*" in *-v | *compile) exit 0 ;; esac; printf '{line}\\n'; exit 3""")
+            output = self.output()
+            self.assertIn(line.split("m", 1)[-1] if line[0] != "[" else line, output)
+            self.assertIn(ended, output)
+
+    def test_a_run_without_a_test_fails(self):
+        self.command("mvn", f"""case "$*" in *-v) echo "Java version: 17.0.1, vendor: X, runtime: $HOME" ;; esac""")
+        self.assertIn("Maven printed no result", self.output())
+
+    def output(self):
+        """What is printed when the tests fail."""
+        ended = subprocess.run(
+            [self.folder / "tools" / "clients", "test"],
+            env={"PATH": str(self.folder / "bin"), "HOME": str(self.home), "CARGO_TARGET_DIR": "target"},
+            capture_output=True,
+            text=True,
+        )
+        self.assertNotEqual(ended.returncode, 0)
+        return ended.stdout + ended.stderr
 
     def test_a_removed_repository_is_filled_again(self):
         self.ran()
