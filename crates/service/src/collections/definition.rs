@@ -77,7 +77,7 @@ impl Definition {
             return refused(names::missing(&["partitionKey"]).message);
         };
         PartitionKeyDef::of_new(key).map_err(|error| Invalid(error.0))?;
-        let definition = Definition::read(body, key, present(body, "uniqueKeyPolicy"))?;
+        let definition = Definition::read(body, key, present(body, "uniqueKeyPolicy"), None)?;
         spatial::check(&definition.document)?;
         client_encryption::check(&definition.document, &definition.partition_key)?;
         Ok(definition)
@@ -123,14 +123,19 @@ impl Definition {
                 "The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.",
             );
         }
-        let definition = Definition::read(body, old_key, old_unique)?;
+        let definition = Definition::read(body, old_key, old_unique, Some(current))?;
         search::check_replacement(&definition.document, current)?;
         spatial::check_replacement(&definition.document, current)?;
         client_encryption::check_replacement(&definition.document, current)?;
         Ok(definition)
     }
 
-    fn read(body: &Object, key: &Value, unique: Option<&Value>) -> Result<Definition, Invalid> {
+    fn read(
+        body: &Object,
+        key: &Value,
+        unique: Option<&Value>,
+        stored: Option<&Object>,
+    ) -> Result<Definition, Invalid> {
         let id = read_name(body)?;
         let partition_key = read_partition_key(key)?;
         let index = IndexPolicy::parse(body.get("indexingPolicy").unwrap_or(Value::undefined()))
@@ -159,7 +164,7 @@ impl Definition {
             document.push("ttlPropertyPath", shown.clone());
         }
         read_rest(body, &mut document)?;
-        search::check(&document)?;
+        search::check(&document, stored)?;
         Ok(Definition {
             id,
             partition_key,

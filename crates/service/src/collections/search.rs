@@ -2,7 +2,7 @@
 //!
 //! Pure: reads JSON values, touches no store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lapsedb_sql::Schema;
 use lapsedb_store::index::policy::INDEX_PATHS_MAX;
@@ -37,21 +37,56 @@ fn invalid_input<T>() -> Result<T, Invalid> {
     refused("One of the specified inputs is invalid")
 }
 
-/// Checks the policies of a definition's document.
+/// The lists that are checked here: the policy, its member, and what messages about two entries of one path name.
+const LISTS: [(&str, &str, Option<&str>); 4] = [
+    (
+        "vectorEmbeddingPolicy",
+        "vectorEmbeddings",
+        Some("Vector Embedding Policy"),
+    ),
+    (
+        "indexingPolicy",
+        "vectorIndexes",
+        Some("Vector Indexing Policy"),
+    ),
+    ("fullTextPolicy", "fullTextPaths", None),
+    ("indexingPolicy", "fullTextIndexes", None),
+];
+
+/// Checks the policies of a definition's document. A list that is in the stored document as it is may be longer than new ones,
+/// and have two entries of one path: older versions took both, and a container keeps what it has.
 ///
 /// # Errors
 /// When one is not as it should be, or the two do not fit together.
-pub fn check(document: &Object) -> Result<(), Invalid> {
+pub fn check(document: &Object, stored: Option<&Object>) -> Result<(), Invalid> {
+    for (policy, entries, name) in LISTS {
+        let given = list(document, policy, entries)?;
+        let kept = stored.map_or(Ok(&[][..]), |stored| list(stored, policy, entries))?;
+        let same = |(given, kept)| order::deep_equal(given, kept);
+        if given.len() == kept.len() && given.iter().zip(kept).all(same) {
+            continue;
+        }
+        if given.len() > INDEX_PATHS_MAX {
+            return refused(format!(
+                "'{entries}' of '{policy}' has {} entries; it may have at most {INDEX_PATHS_MAX}.",
+                given.len()
+            ));
+        }
+        if let Some(name) = name {
+            each_path_once(given, name)?;
+        }
+    }
     let embeddings = list(document, "vectorEmbeddingPolicy", "vectorEmbeddings")?;
     for embedding in embeddings {
         check_embedding(embedding)?;
     }
-    let embeddings = by_path(embeddings, "Vector Embedding Policy")?;
-    let indexes = list(document, "indexingPolicy", "vectorIndexes")?;
-    for index in indexes {
+    let embeddings: HashMap<Path, &Value> = embeddings
+        .iter()
+        .filter_map(|embedding| Some((path_of(embedding)?, embedding)))
+        .collect();
+    for index in list(document, "indexingPolicy", "vectorIndexes")? {
         check_vector_index(index, &embeddings)?;
     }
-    by_path(indexes, "Vector Indexing Policy")?;
     check_full_text(document)
 }
 
@@ -110,14 +145,10 @@ pub fn check_replacement(document: &Object, current: &Object) -> Result<(), Inva
     Ok(())
 }
 
-/// The entries of a policy; none if it has none. Every list is limited here, so that what is checked of it has an end.
+/// The entries of a policy; none if it has none.
 fn list<'a>(document: &'a Object, policy: &str, entries: &str) -> Result<&'a [Value], Invalid> {
     match document.get(policy).map(|policy| policy.get(entries)) {
         None | Some(Value::Undefined | Value::Null) => Ok(&[]),
-        Some(Value::Array(list)) if list.len() > INDEX_PATHS_MAX => refused(format!(
-            "'{entries}' of '{policy}' has {} entries; it may have at most {INDEX_PATHS_MAX}.",
-            list.len()
-        )),
         Some(Value::Array(list)) => Ok(list),
         Some(_) => invalid_input(),
     }
@@ -153,15 +184,12 @@ fn quoted(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// The entries of a policy by their paths.
-///
-/// # Errors
-/// When two have one path.
-fn by_path<'a>(entries: &'a [Value], policy: &str) -> Result<HashMap<Path, &'a Value>, Invalid> {
-    let mut found = HashMap::with_capacity(entries.len());
+/// Refuses two entries of one path.
+fn each_path_once(entries: &[Value], policy: &str) -> Result<(), Invalid> {
+    let mut found = HashSet::with_capacity(entries.len());
     for entry in entries {
         if let Some(path) = path_of(entry)
-            && found.insert(path, entry).is_some()
+            && !found.insert(path)
         {
             return refused(format!(
                 "Duplicate Path :{} found in {policy}.",
@@ -169,7 +197,7 @@ fn by_path<'a>(entries: &'a [Value], policy: &str) -> Result<HashMap<Path, &'a V
             ));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn check_embedding(embedding: &Value) -> Result<(), Invalid> {
@@ -337,6 +365,11 @@ mod tests {
         ))
     }
 
+    /// The check of a new definition.
+    fn checked(document: &Object) -> Result<(), Invalid> {
+        check(document, None)
+    }
+
     const EMBEDDING: &str =
         r#"{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"cosine"}"#;
 
@@ -348,9 +381,9 @@ mod tests {
             r#"{"path":"/v","type":"quantizedFlat","quantizationByteSize":3}"#,
             r#"{"path":"/v","type":"diskANN","indexingSearchListSize":25,"vectorIndexShardKey":["/a"]}"#,
         ] {
-            assert_eq!(check(&with_vectors(EMBEDDING, index)), Ok(()), "{index}");
+            assert_eq!(checked(&with_vectors(EMBEDDING, index)), Ok(()), "{index}");
         }
-        assert_eq!(check(&document("{}")), Ok(()));
+        assert_eq!(checked(&document("{}")), Ok(()));
     }
 
     #[test]
@@ -370,7 +403,7 @@ mod tests {
             (r#"{"path":"/v","dimensions":1.5}"#, "Dimensions:1.5"),
         ];
         for (embedding, words) in embeddings {
-            let fault = check(&with_vectors(embedding, "")).unwrap_err();
+            let fault = checked(&with_vectors(embedding, "")).unwrap_err();
             assert!(fault.0.contains(words), "{embedding}: {fault}");
         }
         let indexes = [
@@ -402,7 +435,7 @@ mod tests {
             ),
         ];
         for (index, words) in indexes {
-            let fault = check(&with_vectors(EMBEDDING, index)).unwrap_err();
+            let fault = checked(&with_vectors(EMBEDDING, index)).unwrap_err();
             assert!(fault.0.contains(words), "{index}: {fault}");
         }
     }
@@ -410,10 +443,10 @@ mod tests {
     #[test]
     fn a_path_has_one_entry_however_it_is_written() {
         let quoted = EMBEDDING.replace("/v", r#"/\"v\""#);
-        let fault = check(&with_vectors(&format!("{EMBEDDING},{quoted}"), "")).unwrap_err();
+        let fault = checked(&with_vectors(&format!("{EMBEDDING},{quoted}"), "")).unwrap_err();
         assert!(fault.0.starts_with("Duplicate Path"), "{fault}");
         let index = r#"{"path":"/\"v\"","type":"flat"}"#;
-        assert_eq!(check(&with_vectors(EMBEDDING, index)), Ok(()));
+        assert_eq!(checked(&with_vectors(EMBEDDING, index)), Ok(()));
     }
 
     #[test]
@@ -425,6 +458,36 @@ mod tests {
         }
         let third = EMBEDDING.replace("cosine", "dotproduct");
         assert!(check_replacement(&with_vectors(&third, ""), &old).is_err());
+    }
+
+    #[test]
+    fn a_list_that_is_stored_may_stay_as_it_is() {
+        let twice = with_vectors(&format!("{EMBEDDING},{EMBEDDING}"), "");
+        assert_eq!(check(&twice, Some(&twice)), Ok(()));
+        let three = with_vectors(&[EMBEDDING; 3].join(","), "");
+        assert!(check(&three, Some(&twice)).is_err());
+        assert!(check(&twice, Some(&document("{}"))).is_err());
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_may_stay_or_be_shortened() {
+        let vectors = |count: usize| {
+            let all: Vec<String> = (0..count)
+                .map(|n| EMBEDDING.replace("/v", &format!("/v{n}")))
+                .collect();
+            with_vectors(&all.join(","), "")
+        };
+        let stored = vectors(INDEX_PATHS_MAX + 2);
+        for (count, allowed) in [
+            (INDEX_PATHS_MAX + 2, true),
+            (INDEX_PATHS_MAX + 1, false),
+            (INDEX_PATHS_MAX, true),
+            (0, true),
+        ] {
+            let new = vectors(count);
+            assert_eq!(check(&new, Some(&stored)).is_ok(), allowed, "{count}");
+            assert_eq!(check_replacement(&new, &stored), Ok(()), "{count}");
+        }
     }
 
     #[test]
@@ -446,8 +509,8 @@ mod tests {
                     entries(count)
                 ))
             };
-            assert_eq!(check(&with(INDEX_PATHS_MAX)), Ok(()), "{list}");
-            let fault = check(&with(INDEX_PATHS_MAX + 1)).unwrap_err();
+            assert_eq!(checked(&with(INDEX_PATHS_MAX)), Ok(()), "{list}");
+            let fault = checked(&with(INDEX_PATHS_MAX + 1)).unwrap_err();
             assert!(fault.0.contains("at most 1500"), "{fault}");
         }
     }
@@ -456,9 +519,9 @@ mod tests {
     fn full_text_has_known_languages_and_real_paths() {
         let sound = r#"{"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/t","language":"de-DE"}]},
             "indexingPolicy":{"fullTextIndexes":[{"path":"/t"}]}}"#;
-        assert_eq!(check(&document(sound)), Ok(()));
-        assert_eq!(check(&document(&sound.replace("en-US", "1033"))), Ok(()));
-        let unknown = check(&document(&sound.replace("en-US", "xx-YY"))).unwrap_err();
+        assert_eq!(checked(&document(sound)), Ok(()));
+        assert_eq!(checked(&document(&sound.replace("en-US", "1033"))), Ok(()));
+        let unknown = checked(&document(&sound.replace("en-US", "xx-YY"))).unwrap_err();
         let words = "The Full Text Policy contains an unsupported language xx-YY.";
         assert!(unknown.0.starts_with(words), "{unknown}");
         for wrong in [
@@ -468,7 +531,7 @@ mod tests {
             r#"{"indexingPolicy":{"fullTextIndexes":[{"path":"t"}]}}"#,
             r#"{"indexingPolicy":{"fullTextIndexes":[{"not_path":"/t"}]}}"#,
         ] {
-            assert!(check(&document(wrong)).is_err(), "{wrong}");
+            assert!(checked(&document(wrong)).is_err(), "{wrong}");
         }
     }
 
