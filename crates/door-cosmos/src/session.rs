@@ -46,7 +46,7 @@ pub fn follows_session(segments: &[Cow<'_, str>]) -> bool {
     }
 }
 
-/// Whether a request reads: batches may, as their operations say.
+/// Whether a request may read. Which batches do is known by their operations alone: `items::run` looks.
 fn reads(call: &Call<'_>) -> Result<bool> {
     if *call.method == Method::GET {
         return Ok(true);

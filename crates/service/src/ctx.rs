@@ -131,13 +131,22 @@ impl Ctx {
     /// # Errors
     /// When the database or the collection is not there, or the client has seen more of the log than there is.
     pub async fn scope(&self, database: &str, collection: &str) -> Result<Scope> {
+        let scope = self.scope_of_writes(database, collection).await?;
+        if scope.view.lsn() < self.seen {
+            return Err(Error::session_not_available());
+        }
+        Ok(scope)
+    }
+
+    /// The collection an address names, for a request that reads nothing: it may be behind what the client has seen.
+    ///
+    /// # Errors
+    /// When the database or the collection is not there.
+    pub async fn scope_of_writes(&self, database: &str, collection: &str) -> Result<Scope> {
         let view = self.view().await?;
         let database = find_database(&view, database).ok_or_else(Error::owner_not_found)?;
         let collection =
             find_collection(&view, &database, collection).ok_or_else(Error::owner_not_found)?;
-        if view.lsn() < self.seen {
-            return Err(Error::session_not_available());
-        }
         Ok(Scope {
             view,
             database,

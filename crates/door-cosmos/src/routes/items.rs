@@ -172,13 +172,7 @@ async fn run_batch(call: &Call<'_>, db: &str, coll: &str) -> Result<Answer> {
         (false, _) => Mode::Each,
     };
     let intended = call.text(&headers::INTENDED_COLLECTION_RID)?;
-    let mut ctx = call.ctx.clone();
-    let reads = |op: &ItemOp| matches!(op.action, Action::Read { .. });
-    if !batch.ops.iter().any(reads) {
-        // Writes are made wherever the log has come to, one by one or together.
-        ctx.has_seen(0);
-    }
-    let ran = items::run(&ctx, (db, coll), intended, &batch.ops, mode).await?;
+    let ran = items::run(&call.ctx, (db, coll), intended, &batch.ops, mode).await?;
     let status = batch::status(&ran.results);
     let body = batch::write(batch.form, &ran.collection, &ran.results)?;
     let mut answer = match batch.form {

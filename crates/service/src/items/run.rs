@@ -51,14 +51,17 @@ pub async fn run(
     ops: &[ItemOp],
     mode: Mode,
 ) -> Result<Ran> {
-    if ops
-        .iter()
-        .any(|op| !matches!(op.action, Action::Read { .. }))
-    {
+    let is_read = |op: &ItemOp| matches!(op.action, Action::Read { .. });
+    if !ops.iter().all(is_read) {
         ctx.who.may_write_at_all()?;
     }
+    let reads = ops.iter().any(is_read);
     for _ in 0..RETRIES_MAX {
-        let scope = ctx.scope(address.0, address.1).await?;
+        let scope = match reads {
+            true => ctx.scope(address.0, address.1).await?,
+            // Writes are made wherever the log has come to, one by one or together.
+            false => ctx.scope_of_writes(address.0, address.1).await?,
+        };
         scope.expect_rid(intended)?;
         expect_partition(&scope, ops, mode)?;
         let throughputs = ctx.service().throughputs();
