@@ -5,6 +5,7 @@ import static lapsedb.cosmos.Expect.key;
 import static lapsedb.cosmos.Expect.list;
 import static lapsedb.cosmos.Expect.refused;
 import static lapsedb.cosmos.Shared.SERVER;
+import static lapsedb.cosmos.Shared.async;
 import static lapsedb.cosmos.Shared.builder;
 import static lapsedb.cosmos.Shared.by;
 import static lapsedb.cosmos.Shared.container;
@@ -12,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.azure.cosmos.ConsistencyLevel;
+import com.azure.cosmos.CosmosAsyncContainer;
 import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosException;
@@ -100,10 +102,21 @@ class SessionsTest {
         assertEquals(200, container.readItem("1", key("a"), options, ObjectNode.class).getStatusCode());
     }
 
-    @Test
-    void aStrongerLevelThanTheAccountsIsRefused() {
+    @ParameterizedTest
+    @EnumSource(value = ConsistencyLevel.class, names = {"STRONG", "BOUNDED_STALENESS"})
+    void aStrongerLevelThanTheAccountsIsRefused(ConsistencyLevel level) {
         container.createItem(item("1", "a"));
-        CosmosItemRequestOptions strong = new CosmosItemRequestOptions().setConsistencyLevel(ConsistencyLevel.STRONG);
-        refused(400, () -> container.readItem("1", key("a"), strong, ObjectNode.class));
+        CosmosItemRequestOptions stronger = new CosmosItemRequestOptions().setConsistencyLevel(level);
+        refused(400, () -> container.readItem("1", key("a"), stronger, ObjectNode.class));
+    }
+
+    @Test
+    void theAsynchronousClientFollowsSessionsToo() {
+        CosmosAsyncContainer items = async(container);
+        String token = items.createItem(item("1", "a")).block().getSessionToken();
+        assertEquals(200, items.readItem("1", key("a"), with(token), ObjectNode.class).block().getStatusCode());
+        refused(404, 1002, () -> items.readItem("1", key("a"), with(ahead(token)), ObjectNode.class).block());
+        CosmosQueryRequestOptions query = new CosmosQueryRequestOptions().setSessionToken(ahead(token));
+        refused(404, 1002, () -> items.queryItems("SELECT * FROM c", query, ObjectNode.class).collectList().block());
     }
 }

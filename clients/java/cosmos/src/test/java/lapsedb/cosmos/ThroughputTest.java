@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.azure.cosmos.CosmosAsyncContainer;
 import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosDatabase;
@@ -85,6 +86,15 @@ class ThroughputTest {
         assertEquals(4000, container.readThroughput().getProperties().getAutoscaleMaxThroughput());
         container.replaceThroughput(autoscale(5000));
         assertEquals(5000, container.readThroughput().getProperties().getAutoscaleMaxThroughput());
+    }
+
+    @Test
+    void theAsynchronousClientReadsAndReplacesThroughput() {
+        CosmosAsyncContainer container = Shared.async(with(manual(400)));
+        assertEquals(400, container.readThroughput().block().getProperties().getManualThroughput());
+        assertEquals(900, container.replaceThroughput(manual(900)).block().getProperties().getManualThroughput());
+        assertEquals(900, container.readThroughput().block().getProperties().getManualThroughput());
+        refused(400, () -> container.replaceThroughput(manual(951)).block());
     }
 
     @Test

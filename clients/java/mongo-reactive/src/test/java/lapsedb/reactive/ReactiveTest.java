@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.mongodb.ClientSessionOptions;
 import com.mongodb.ConnectionString;
 import com.mongodb.MongoBulkWriteException;
 import com.mongodb.MongoClientSettings;
@@ -48,6 +49,7 @@ import java.util.stream.IntStream;
 import lapsedb.Server;
 import org.bson.BsonDocument;
 import org.bson.BsonInt32;
+import org.bson.BsonTimestamp;
 import org.bson.Document;
 import org.bson.types.ObjectId;
 import org.junit.jupiter.api.AfterAll;
@@ -65,6 +67,8 @@ class ReactiveTest {
     private static final AtomicInteger DATABASES = new AtomicInteger();
     /** The names of the commands of the running test. */
     private static final List<String> COMMANDS = new CopyOnWriteArrayList<>();
+    /** The read concerns of those that have one. */
+    private static final List<BsonDocument> READ_CONCERNS = new CopyOnWriteArrayList<>();
     private static Server server;
     private static MongoClient client;
 
@@ -80,6 +84,9 @@ class ReactiveTest {
                     @Override
                     public void commandStarted(CommandStartedEvent event) {
                         COMMANDS.add(event.getCommandName());
+                        if (event.getCommand().get("readConcern") instanceof BsonDocument concern) {
+                            READ_CONCERNS.add(concern.clone());
+                        }
                     }
                 }).build());
     }
@@ -93,6 +100,7 @@ class ReactiveTest {
     @BeforeEach
     void forgetCommands() {
         COMMANDS.clear();
+        READ_CONCERNS.clear();
     }
 
     private static Document doc(String json) {
@@ -262,6 +270,16 @@ class ReactiveTest {
             assertEquals(doc("{_id: 1, n: 1}"), one(things.find().first()));
         } finally {
             session.close();
+        }
+    }
+
+    @Test
+    void aCausalSessionReadsAfterWhatItHasSeen() {
+        try (ClientSession session = one(client.startSession(ClientSessionOptions.builder().causallyConsistent(true).build()))) {
+            one(things.insertOne(session, doc("{_id: 1}")));
+            BsonTimestamp written = session.getOperationTime();
+            assertEquals(List.of(1), ids(things.find(session)));
+            assertEquals(List.of(written), READ_CONCERNS.stream().map(concern -> concern.getTimestamp("afterClusterTime")).toList());
         }
     }
 
