@@ -280,6 +280,15 @@ def test_parameters_stop_purging_and_nothing_else(mongo, client, collection, adv
     assert {"deletedDocuments", "passes"} <= ttl.keys()
 
 
+def test_an_index_made_in_a_transaction_may_end_documents_later(client, bare, mongo, advance):
+    with client.start_session() as session, session.start_transaction():
+        bare.create_index("d", name="i", session=session)
+    bare.insert_one({"_id": 1, "d": when(mongo, 0)})
+    change(bare, name="i", expireAfterSeconds=5)
+    bare.insert_one({"_id": 2, "d": when(mongo, 0)})
+    lives(bare, advance, 5)
+
+
 def test_the_index_on_ts_keeps_the_name_it_was_given():
     with running("--virtual-clock", "--mongo-port", "0") as server:
 

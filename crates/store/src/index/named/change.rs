@@ -143,7 +143,11 @@ impl Store {
             return Ok(());
         };
         match index.expire_after {
-            None => index.dates = vec![indexes.take_number()],
+            None => {
+                index.dates = vec![indexes.take_number()];
+                // Whole as it may be, no document has told its date.
+                index.dates_whole = false;
+            }
             // What was dead by the longer life is dead by the shorter one too.
             Some(old) if life <= old || !index.dates_whole => {}
             Some(_) => {
