@@ -262,6 +262,24 @@ def test_M13_a_ttl_without_the_default_is_inert(mongo, bare, advance):
     lives(bare, advance, NEVER)
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("kind", ["hashed", "2d", "text"])
+def test_M14_an_index_of_another_kind_ends_nothing(kind, at_once, mongo, bare, advance):
+    given = {"expireAfterSeconds": 0} if at_once else {}
+    bare.create_index([("when", kind)], name="w", **given)
+    if not at_once:
+        command = {"collMod": bare.name, "index": {"name": "w", "expireAfterSeconds": 0}}
+        if kind == "text":
+            with pytest.raises(OperationFailure) as caught:
+                bare.database.command(command)
+            assert caught.value.code == 72
+        else:
+            assert "nothing expires" in bare.database.command(command)["note"]
+            assert bare.index_information()["w"]["expireAfterSeconds"] == 0
+    bare.insert_one({"_id": 1, "when": when(mongo, 0)} if kind != "2d" else {"_id": 1, "when": [1, 2], "at": when(mongo, 0)})
+    lives(bare, advance, NEVER)
+
+
 def test_V33_V34_the_other_door_shows_it_and_does_not_take_it_back(mongo, collection, advance):
     collection.insert_one({"_id": "a", "ttl": 0})
     with CosmosClient(mongo.url(), KEY) as cosmos:

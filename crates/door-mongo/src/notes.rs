@@ -7,3 +7,9 @@ pub(crate) fn dateless(namespace: &Namespace, indexes: &str) -> String {
     tracing::warn!(%namespace, indexes, "a TTL index is on a field that holds no dates: nothing expires by it");
     format!("no document has a date in the field of the TTL index {indexes}: nothing expires by it")
 }
+
+/// A TTL index was made whose kind holds no dates. The log is told too.
+pub(crate) fn undated(namespace: &Namespace, indexes: &str) -> String {
+    tracing::warn!(%namespace, indexes, "a TTL index is neither ascending nor descending: nothing expires by it");
+    format!("the TTL index {indexes} is neither ascending nor descending: nothing expires by it")
+}

@@ -93,7 +93,9 @@ async fn change_index(
     if let Some(new) = changed.expire_new {
         reply.push("expireAfterSeconds_new", Value::Int64(new));
     }
-    if let Some(name) = &changed.dateless {
+    if let Some(name) = &changed.undated {
+        reply.push("note", notes::undated(namespace, name));
+    } else if let Some(name) = &changed.dateless {
         reply.push("note", notes::dateless(namespace, name));
     }
     if let Some((old, new)) = changed.hidden {

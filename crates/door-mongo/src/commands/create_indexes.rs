@@ -36,7 +36,10 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     reply.push("numIndexesAfter", number(created.after));
     reply.push("createdCollectionAutomatically", created.made_collection);
     reply.push("commitQuorum", "votingMembers");
-    if !created.dateless.is_empty() {
+    if !created.undated.is_empty() {
+        let names = created.undated.join(", ");
+        reply.push("note", notes::undated(&namespace, &names));
+    } else if !created.dateless.is_empty() {
         let names = created.dateless.join(", ");
         reply.push("note", notes::dateless(&namespace, &names));
     } else if created.before == created.after {

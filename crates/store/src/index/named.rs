@@ -106,10 +106,19 @@ pub struct IndexDefinition {
     pub hidden: bool,
     /// The expression of a partial index.
     pub filter: Option<Object>,
-    /// How long a document lives after its date, if the index ends documents.
+    /// How long a document lives after its date, if it was asked for. An index whose keys are not in the order of values
+    /// ends nothing, see [`NamedIndex::holds_dates`].
     pub expire_after: Option<Secs>,
     /// Other options, such as a collation, as the client gave them.
     pub options: Object,
+}
+
+impl IndexDefinition {
+    /// See [`NamedIndex::holds_dates`].
+    #[must_use]
+    pub fn holds_dates(&self) -> bool {
+        hold_dates(&self.parts)
+    }
 }
 
 /// An index of a collection.
@@ -237,7 +246,14 @@ impl NamedIndex {
     /// Whether it still has to be built for documents that were there before it.
     #[must_use]
     pub const fn is_unfinished(&self) -> bool {
-        !self.whole || (self.expire_after.is_some() && !self.dates_whole)
+        !self.whole || (!self.dates.is_empty() && !self.dates_whole)
+    }
+
+    /// Whether its keys can be dates: the values themselves, not what a hash, words or places are made of. As in MongoDB, a
+    /// time to live on another kind is kept and shown, and ends nothing.
+    #[must_use]
+    pub fn holds_dates(&self) -> bool {
+        hold_dates(&self.parts)
     }
 
     /// Whether it holds documents like this one, whatever values they have.
@@ -263,6 +279,15 @@ impl NamedIndex {
         }
         pattern
     }
+}
+
+/// Whether the keys of these parts can be dates.
+fn hold_dates(parts: &[IndexPart]) -> bool {
+    let by_value = |part: &IndexPart| match part.kind {
+        PartKind::Ascending | PartKind::Descending => true,
+        PartKind::Hashed | PartKind::Other(_) => false,
+    };
+    parts.iter().all(by_value)
 }
 
 impl NamedIndexes {

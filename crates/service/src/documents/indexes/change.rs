@@ -8,7 +8,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
-use crate::documents::indexes::definition::{date_seconds, default_seconds};
+use crate::documents::indexes::definition::{date_seconds, default_seconds, wildcard_ttl};
 use crate::documents::indexes::{
     default_ttl, is_on_ts, name_ttl_index, set_default_ttl, shown, ttl_name,
 };
@@ -42,6 +42,8 @@ pub struct ChangedIndex {
     pub hidden: Option<(bool, bool)>,
     /// The index's name, if it ends documents from now on and none of those that are there has a date in its field.
     pub dateless: Option<String>,
+    /// The index's name, if it is of a kind that holds no dates, whatever documents have.
+    pub undated: Option<String>,
 }
 
 /// Changes one index. What had ended stays so.
@@ -134,6 +136,9 @@ async fn expire_after(
             "TTL indexes are single-field indexes, compound indexes do not support TTL",
         ));
     }
+    if index.wildcard.is_some() {
+        return Err(as_invalid(wildcard_ttl()));
+    }
     let life = date_seconds(expire).map_err(as_invalid)?;
     let view = work.ctx.view().await?;
     let Some(collection) = find_collection(&view, namespace) else {
@@ -151,7 +156,9 @@ async fn expire_after(
     let seconds = |secs: lapsedb_record::Secs| i64::try_from(secs.0).unwrap_or(i64::MAX);
     changed.expire_old = index.expire_after.map(seconds);
     changed.expire_new = Some(seconds(life));
-    if index.expire_after.is_none() {
+    if !index.holds_dates() {
+        changed.undated = Some(index.name.to_string());
+    } else if index.expire_after.is_none() {
         // Documents that were there before have to tell their dates first.
         match store
             .build_named_index(collection.cid, index.number)

@@ -38,6 +38,8 @@ pub struct CreatedIndexes {
     pub made_collection: bool,
     /// Names of TTL indexes whose field holds no date in any document.
     pub dateless: Vec<String>,
+    /// Names of TTL indexes of a kind that holds no dates, whatever documents have.
+    pub undated: Vec<String>,
 }
 
 /// Makes indexes, and the collection, if it is not there. Returns when they are built.
@@ -70,6 +72,7 @@ pub async fn create_indexes(
     created.before = listed(&collection).len();
     check_capped(&collection, &wanted)?;
     created.dateless = named(work, namespace, &wanted).await?;
+    created.undated = undated(&wanted);
     for one in &wanted {
         match one {
             Wanted::Id | Wanted::Named(_) => {}
@@ -95,6 +98,17 @@ pub(super) fn check_capped(collection: &Collection, wanted: &[Wanted]) -> Result
         ));
     }
     Ok(())
+}
+
+/// The TTL indexes among them by which nothing expires, for their kind holds no dates.
+pub(super) fn undated(wanted: &[Wanted]) -> Vec<String> {
+    let undated = |one: &Wanted| match one {
+        Wanted::Named(index) if index.expire_after.is_some() && !index.holds_dates() => {
+            Some(index.name.to_string())
+        }
+        Wanted::Id | Wanted::DefaultTtl(..) | Wanted::Named(_) => None,
+    };
+    wanted.iter().filter_map(undated).collect()
 }
 
 async fn current(
@@ -165,7 +179,8 @@ async fn named(work: &Work, namespace: &Namespace, wanted: &[Wanted]) -> Result<
     for (built, (_, _, definition)) in built.into_iter().zip(&begun) {
         match built {
             Built::Whole { documents, dated } => {
-                if definition.expire_after.is_some() && documents > 0 && dated == 0 {
+                let ends = definition.expire_after.is_some() && definition.holds_dates();
+                if ends && documents > 0 && dated == 0 {
                     dateless.push(definition.name.to_string());
                 }
             }

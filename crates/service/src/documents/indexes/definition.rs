@@ -157,20 +157,23 @@ fn ending(key: &Object, mut definition: IndexDefinition, expire: &Value) -> Resu
             "TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: see the key",
         ));
     }
-    if key.keys().next().is_some_and(|field| field == TS) {
+    let is_by_value = key.values().next().is_some_and(Value::is_number);
+    if is_by_value && key.contains_key(TS) {
         return Ok(Wanted::DefaultTtl(
             default_seconds(expire)?,
             definition.name,
         ));
     }
     if is_wildcard(key) {
-        return Err(refused("a wildcard index cannot be a TTL index"));
-    }
-    if key.values().next().and_then(Value::as_f64).is_none() {
-        return Err(refused("TTL indexes must be ascending or descending"));
+        return Err(wildcard_ttl());
     }
     definition.expire_after = Some(date_seconds(expire)?);
     Ok(Wanted::Named(Box::new(definition)))
+}
+
+/// What a wildcard index is answered that is to end documents.
+pub(super) fn wildcard_ttl() -> Fault {
+    refused("a wildcard index cannot be a TTL index")
 }
 
 /// The key with directions as plain numbers.

@@ -72,8 +72,8 @@ impl Store {
             None => None,
         };
         let dates = match definition.expire_after {
-            Some(_) => vec![indexes.take_number()],
-            None => Vec::new(),
+            Some(_) if definition.holds_dates() => vec![indexes.take_number()],
+            Some(_) | None => Vec::new(),
         };
         let made_of = definition.parts.clone();
         let index = NamedIndex {
@@ -143,11 +143,14 @@ impl Store {
             return Ok(());
         };
         match index.expire_after {
-            None => {
+            None if index.holds_dates() => {
                 index.dates = vec![indexes.take_number()];
                 // Whole as it may be, no document has told its date.
                 index.dates_whole = false;
             }
+            // It ends nothing. One that an earlier version let end documents has dates, and goes on.
+            None => {}
+            Some(_) if index.dates.is_empty() => {}
             // What was dead by the longer life is dead by the shorter one too.
             Some(old) if life <= old || !index.dates_whole => {}
             Some(_) => {
