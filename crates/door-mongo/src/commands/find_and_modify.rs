@@ -5,17 +5,19 @@ use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::commands::terms;
 use crate::commands::update::array_filters;
+use crate::commands::{KEEP_EMPTY_STAMPS, terms};
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     let namespace = fields.namespace(call)?;
     let bypass = fields.truth("bypassDocumentValidation", false)?;
+    let keeps_empty = fields.truth(KEEP_EMPTY_STAMPS, false)?;
     let asked = read(&mut fields)?;
     fields.end()?;
-    let mut work = call.begin().await?.bypassing_validation(bypass);
+    let work = call.begin().await?.bypassing_validation(bypass);
+    let mut work = work.keeping_empty_stamps(keeps_empty);
     let modified = documents::find_and_modify(&mut work, &namespace, &asked).await;
     let modified = work.end(modified).await?;
     Ok(Answer::Plain(show(modified, asked.change.is_none())))
@@ -60,7 +62,7 @@ pub(crate) fn read(fields: &mut Fields) -> Result<FindAndModify, Fault> {
         new,
         terms,
     };
-    fields.ignore(&["bypassDocumentValidation"]);
+    fields.ignore(&["bypassDocumentValidation", KEEP_EMPTY_STAMPS]);
     Ok(asked)
 }
 

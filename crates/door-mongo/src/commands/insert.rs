@@ -5,6 +5,7 @@ use lapsedb_value::{Object, Value};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::commands::KEEP_EMPTY_STAMPS;
 use crate::error;
 use crate::fields::Fields;
 
@@ -24,8 +25,10 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
         ordered: fields.truth("ordered", true)?,
     };
     let bypass = fields.truth("bypassDocumentValidation", false)?;
+    let keeps_empty = fields.truth(KEEP_EMPTY_STAMPS, false)?;
     fields.end()?;
-    let mut work = call.begin().await?.bypassing_validation(bypass);
+    let work = call.begin().await?.bypassing_validation(bypass);
+    let mut work = work.keeping_empty_stamps(keeps_empty);
     let wrote = documents::insert(&mut work, &namespace, insert).await;
     let wrote = work.end_writes(wrote).await?;
     Ok(Answer::Plain(reply(&wrote, false)))

@@ -90,4 +90,4 @@ pub(crate) mod whats_my_uri;
 
 mod terms;
 
-pub(crate) use terms::{batch_size, statement_terms, terms};
+pub(crate) use terms::{KEEP_EMPTY_STAMPS, batch_size, statement_terms, terms};

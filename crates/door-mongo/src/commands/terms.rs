@@ -6,6 +6,9 @@ use lapsedb_value::{Object, Value};
 use crate::codes;
 use crate::fields::Fields;
 
+/// The member of commands that write by which empty time stamps at the top of documents stay as they are.
+pub(crate) const KEEP_EMPTY_STAMPS: &str = "bypassEmptyTsReplacement";
+
 /// The collation, the hint and the variables of a command.
 pub(crate) fn terms(fields: &mut Fields) -> Result<Terms, Fault> {
     let variables = fields.document("let")?;

@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::codes;
 use crate::commands::insert::reply;
-use crate::commands::statement_terms;
+use crate::commands::{KEEP_EMPTY_STAMPS, statement_terms};
 use crate::fields::Fields;
 
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
@@ -17,12 +17,14 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let ordered = fields.truth("ordered", true)?;
     let variables = fields.document("let")?;
     let bypass = fields.truth("bypassDocumentValidation", false)?;
+    let keeps_empty = fields.truth(KEEP_EMPTY_STAMPS, false)?;
     fields.end()?;
     let statements = statements
         .into_iter()
         .map(|members| statement(members, &variables))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut work = call.begin().await?.bypassing_validation(bypass);
+    let work = call.begin().await?.bypassing_validation(bypass);
+    let mut work = work.keeping_empty_stamps(keeps_empty);
     let wrote = documents::update(&mut work, &namespace, &statements, ordered).await;
     let wrote = work.end_writes(wrote).await?;
     Ok(Answer::Plain(reply(&wrote, true)))

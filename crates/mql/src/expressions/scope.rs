@@ -16,6 +16,7 @@ use crate::{MqlError, Result};
 pub struct Env {
     now: i64,
     cluster_time: Option<u64>,
+    keeps_empty_stamps: bool,
     variables: Vec<(Str, Value)>,
     seed: AtomicU64,
     beside: Mutex<Beside>,
@@ -60,6 +61,7 @@ impl Env {
         Env {
             now,
             cluster_time: None,
+            keeps_empty_stamps: false,
             variables: Vec::new(),
             seed: AtomicU64::new(seed),
             beside: Mutex::default(),
@@ -83,6 +85,12 @@ impl Env {
     /// The same with what `$$CLUSTER_TIME` answers.
     pub fn with_cluster_time(mut self, stamp: u64) -> Env {
         self.cluster_time = Some(stamp);
+        self
+    }
+
+    /// The same, leaving empty time stamps in replacements as they are if that is wanted.
+    pub const fn keeping_empty_stamps(mut self, keeps: bool) -> Env {
+        self.keeps_empty_stamps = keeps;
         self
     }
 
@@ -133,6 +141,7 @@ impl Env {
         let mut env = Env {
             now: self.now,
             cluster_time: self.cluster_time,
+            keeps_empty_stamps: self.keeps_empty_stamps,
             variables: Vec::new(),
             seed: AtomicU64::new(self.random_bits()),
             beside: Mutex::default(),
@@ -165,6 +174,11 @@ impl Env {
     /// What `$$CLUSTER_TIME` answers, where there is one.
     pub fn cluster_time(&self) -> Option<u64> {
         self.cluster_time
+    }
+
+    /// Whether empty time stamps in replacements stay as they are.
+    pub(crate) const fn keeps_empty_stamps(&self) -> bool {
+        self.keeps_empty_stamps
     }
 
     /// The variable of that name, the innermost one.

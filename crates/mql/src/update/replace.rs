@@ -48,7 +48,9 @@ pub(super) fn under_id(replacement: &Object, id: Option<&Value>, env: &Env) -> R
         match value {
             _ if name == "_id" => {}
             // An empty time stamp at the top means the time of the command.
-            Value::Timestamp(0) => replaced.push(name.clone(), Value::Timestamp(super::stamp(env))),
+            Value::Timestamp(0) if !env.keeps_empty_stamps() => {
+                replaced.push(name.clone(), Value::Timestamp(super::stamp(env)));
+            }
             _ => replaced.push(name.clone(), value.clone()),
         }
     }

@@ -11,7 +11,7 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::incoming::Incoming;
 use crate::documents::look::Look;
 use crate::documents::namespace::Namespace;
-use crate::documents::prepare::prepare;
+use crate::documents::prepare::{prepare, stamped};
 use crate::documents::work::Work;
 use crate::documents::writable::Writable;
 use crate::documents::writing::{Tries, WriteFault, Writing, Wrote};
@@ -53,7 +53,7 @@ pub(crate) async fn insert_into(
         return Err(batch_size(insert.documents.len()));
     }
     let mut wrote = Wrote::default();
-    let stamp = work.stamp();
+    let stamp = work.stamp_for_empty();
     let now = work.ctx.service().clock().now();
     let held = Held::new(work.received());
     let mut chunk = Vec::with_capacity(insert.documents.len().min(CHUNK_DOCUMENTS));
@@ -78,7 +78,7 @@ pub(crate) async fn insert_into(
             .add(bytes_held)
             .map_err(Fault::from)
             .and_then(|()| document.into_object())
-            .and_then(|document| prepare(document, now, stamp));
+            .and_then(|document| prepare(stamped(document, stamp), now));
         match prepared {
             Ok(document) => chunk.push((index, Arc::new(document))),
             Err(fault) if insert.ordered => {

@@ -55,6 +55,7 @@ impl Terms {
         let mut env = Env::new(now, seed)
             .within(Arc::clone(work.budget()))
             .with_cluster_time(work.stamp())
+            .keeping_empty_stamps(work.keeps_empty_stamps())
             .with_computed(&self.variables)?;
         if let Some(constants) = &self.constants {
             env = env.with_constants(constants)?;

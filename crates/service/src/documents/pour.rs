@@ -208,9 +208,8 @@ async fn merge(
                 if writing.is_full() {
                     break;
                 }
-                let merged = Merged::of(document, plan, |document| {
-                    prepare::prepare(document, now, work.stamp())
-                })?;
+                let merged =
+                    Merged::of(document, plan, |document| prepare::prepare(document, now))?;
                 match one(&own, &look, (plan, language), &mut writing, merged).await {
                     Ok(()) => count += 1,
                     // It may have met one that was merged before it, which is found once that is committed.
@@ -348,9 +347,19 @@ async fn one(
     merged: Merged,
 ) -> Result<()> {
     let found = existing(work, look, (plan, language), writing, &merged.document).await?;
+    // What sets fields leaves empty time stamps as they are, see `prepare::stamped`.
+    let stamp = match plan.when_matched {
+        WhenMatched::KeepExisting | WhenMatched::Merge => None,
+        WhenMatched::Fail | WhenMatched::Replace | WhenMatched::Pipeline { .. } => {
+            work.stamp_for_empty()
+        }
+    };
     let Some(old) = found else {
         return match plan.when_not_matched {
-            WhenNotMatched::Insert => writing.insert(merged.document).await,
+            WhenNotMatched::Insert => {
+                let new = prepare::stamped(merged.document, stamp);
+                writing.insert(new).await
+            }
             WhenNotMatched::Discard => Ok(()),
             WhenNotMatched::Fail => Err(Fault::new(
                 MERGE_STAGE_NO_MATCHING_DOCUMENT,
@@ -361,10 +370,14 @@ async fn one(
     let mut described = Described::Difference;
     let document = match &plan.when_matched {
         WhenMatched::KeepExisting => return Ok(()),
-        WhenMatched::Fail => return writing.insert(merged.document).await,
+        WhenMatched::Fail => {
+            let new = prepare::stamped(merged.document, stamp);
+            return writing.insert(new).await;
+        }
         WhenMatched::Replace => {
             described = Described::Whole;
-            with_id(merged.in_place_of(&old, equal_bson)?, &old)
+            let new = merged.in_place_of(&old, equal_bson)?;
+            with_id(prepare::stamped(new, stamp), &old)
         }
         WhenMatched::Merge => {
             let mut new = old.clone();

@@ -7,19 +7,28 @@ use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::{self, ID};
 use crate::documents::{DEPTH_MAX, DOCUMENT_BYTES_MAX, object_id};
 
-/// A new document as it is stored: with an `_id`, which stands first, and with the time where it asks for it.
+/// A new document as it is stored: with an `_id`, which stands first, and within the limits.
 ///
 /// # Errors
 /// When the `_id` is not allowed, or the document too large or too deep.
-pub(crate) fn prepare(document: Object, now: Millis, stamp: u64) -> Result<Object> {
-    let mut document = with_id(document, now)?;
+pub(crate) fn prepare(document: Object, now: Millis) -> Result<Object> {
+    let document = with_id(document, now)?;
+    check(&document)?;
+    Ok(document)
+}
+
+/// The document with the time where it asks for it: in empty time stamps at the top, as inserts and replacements have it. Those
+/// that update operators and pipelines write stay empty, also in a document that an upsert makes. Without a time all stay.
+pub(crate) fn stamped(mut document: Object, stamp: Option<u64>) -> Object {
+    let Some(stamp) = stamp else {
+        return document;
+    };
     for (name, value) in document.iter_mut() {
         if matches!(value, Value::Timestamp(0)) && name != ID {
             *value = Value::Timestamp(stamp);
         }
     }
-    check(&document)?;
-    Ok(document)
+    document
 }
 
 /// The document with its `_id` in front; a new one, if it has none.
@@ -99,13 +108,13 @@ mod tests {
         document.push("a", 1);
         document.push(ID, 5);
         document.push("t", Value::Timestamp(0));
-        let stored = prepare(document, Millis(0), 7).unwrap();
+        let stored = stamped(prepare(document, Millis(0)).unwrap(), Some(7));
         assert_eq!(
             stored.keys().map(|name| name.as_str()).collect::<Vec<_>>(),
             [ID, "a", "t"]
         );
         assert!(matches!(stored.get("t"), Some(Value::Timestamp(7))));
-        let made = prepare(Object::new(), Millis(0), 7).unwrap();
+        let made = prepare(Object::new(), Millis(0)).unwrap();
         assert!(matches!(made.get(ID), Some(Value::ObjectId(_))));
     }
 

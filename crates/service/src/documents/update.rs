@@ -124,7 +124,7 @@ impl Change {
             }
             None => plan.update.upsert(&self.filter, id)?,
         };
-        prepare::prepare(made, now, work.stamp())
+        prepare::prepare(made, now)
     }
 }
 

@@ -47,6 +47,7 @@ pub struct Work {
     runs_out: bool,
     place: Place,
     bypass: bool,
+    keeps_empty_stamps: bool,
     kept: Option<Kept>,
     session: Option<SessionId>,
     halt: Option<Arc<AtomicBool>>,
@@ -76,6 +77,7 @@ impl Work {
             runs_out: false,
             place: Place::Alone,
             bypass: false,
+            keeps_empty_stamps: false,
             kept: None,
             session: None,
             halt: None,
@@ -108,6 +110,18 @@ impl Work {
     /// Whether what it writes is held to no validator.
     pub(crate) const fn bypasses_validation(&self) -> bool {
         self.bypass
+    }
+
+    /// The same, leaving empty time stamps as they are if that is wanted.
+    #[must_use]
+    pub const fn keeping_empty_stamps(mut self, keeps: bool) -> Work {
+        self.keeps_empty_stamps = keeps;
+        self
+    }
+
+    /// Whether empty time stamps stay as they are.
+    pub(crate) const fn keeps_empty_stamps(&self) -> bool {
+        self.keeps_empty_stamps
     }
 
     /// The same, reading a state of the store that is kept.
@@ -339,6 +353,11 @@ impl Work {
     pub fn stamp(&self) -> u64 {
         let service = self.ctx.service();
         service.documents_state().stamp(service.clock().now())
+    }
+
+    /// What empty time stamps become; none, if they stay as they are.
+    pub(crate) fn stamp_for_empty(&self) -> Option<u64> {
+        (!self.keeps_empty_stamps).then(|| self.stamp())
     }
 
     /// Notes how far the store has come, so that the time clients are told of is not before what was just done.
