@@ -4,10 +4,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use lapsedb_service::documents::{Fault, RawDocument, Work, read_all};
 use lapsedb_service::logins::privilege::Privileges;
-use lapsedb_service::{Ctx, Who, caught, in_turns, sessions};
+use lapsedb_service::{Clock, Ctx, Who, caught, in_turns, sessions};
 use lapsedb_value::{Object, Value};
 
 use crate::answer::{self, Answer};
@@ -45,6 +46,8 @@ pub(crate) struct Call<'c> {
     /// Documents of an insert that have not been read.
     pub(crate) raw_documents: Vec<RawDocument>,
     pub(crate) generic: Generic,
+    /// When it came: its time limit counts from then on, not from its turn.
+    began: Instant,
     /// A test wants it to panic.
     panics: bool,
     /// Whether it has come to its place in its session.
@@ -125,10 +128,20 @@ impl Call<'_> {
     fn bounded(&self, work: Work) -> Work {
         self.panic_point();
         let runs_out = self.door.fail_points.times_out();
-        let work = work.within(self.generic.max_time);
+        let spent = spent(self.command, self.began);
+        let limit = self.generic.max_time;
+        let work = work.within(limit.map(|limit| limit.saturating_sub(spent)));
         let work = work.while_connected(self.connection.gone.clone());
         let work = work.received_within(Arc::clone(self.connection.counting.budget()));
         work.running_out(runs_out).on_line(&self.connection.line)
+    }
+}
+
+/// How much of its time a command has spent since it came. What a getMore is given is the time that it may wait for more.
+fn spent(command: &Command, began: Instant) -> Duration {
+    match command.name {
+        "getMore" => Duration::ZERO,
+        _ => began.elapsed(),
     }
 }
 
@@ -287,16 +300,11 @@ async fn execute(
         },
         Err(Refused { command, fault }) => return failed(door, command, &fault, form),
     };
+    let began = Clock::monotonic();
     let command = request.command;
     let role = Role::of(command, &request.body);
     let points = &door.fail_points;
-    let writes = match role {
-        Role::Retryable => Some(match request.raw_documents.len() {
-            0 => statements(&request.body),
-            count => count,
-        }),
-        Role::Transaction | Role::End | Role::Stream | Role::Other => None,
-    };
+    let writes = writes(role, &request);
     let failure = match command.name {
         "configureFailPoint" => None,
         _ => points
@@ -315,7 +323,7 @@ async fn execute(
         return Answered { form, ..answered };
     }
     let panics = failure.as_ref().is_some_and(|failure| failure.panic);
-    let answer = attempt(door, connection, request, panics).await;
+    let answer = attempt(door, connection, request, (began, panics)).await;
     if let (Some(count), Ok(Answer::Plain(reply))) = (writes, &answer) {
         connection.closing |= points.writes.after(count.saturating_sub(repeated(reply)));
     }
@@ -342,6 +350,17 @@ async fn execute(
             };
             failed(door, command.name, &fault, form)
         }
+    }
+}
+
+/// How many statements a write has that may be sent again.
+fn writes(role: Role, request: &Request) -> Option<usize> {
+    match role {
+        Role::Retryable => Some(match request.raw_documents.len() {
+            0 => statements(&request.body),
+            count => count,
+        }),
+        Role::Transaction | Role::End | Role::Stream | Role::Other => None,
     }
 }
 
@@ -390,7 +409,7 @@ async fn attempt(
     door: &Arc<Door>,
     connection: &mut Connection,
     request: Request,
-    panics: bool,
+    (began, panics): (Instant, bool),
 ) -> Result<Answer, Fault> {
     auth::admit(door, connection, &request).await?;
     profiling::admit(door, &request).await?;
@@ -423,7 +442,8 @@ async fn attempt(
             format!("Provided apiStrict:true, but the command {name} is not in API Version 1");
         return Err(Fault::new(codes::API_STRICT, message));
     }
-    if generic.max_time.is_some() && door.fail_points.times_out() {
+    let is_late = |limit| door.fail_points.times_out() || spent(command, began) >= limit;
+    if generic.max_time.is_some_and(is_late) {
         return Err(Fault::new(
             codes::MAX_TIME_EXPIRED,
             "operation exceeded time limit",
@@ -439,6 +459,7 @@ async fn attempt(
         explained,
         raw_documents,
         generic,
+        began,
         panics,
         begun: AtomicBool::new(false),
     };

@@ -13,6 +13,8 @@ use crate::testing::{Bench, code, document};
 const INTERNAL_ERROR: i64 = 1;
 const UNAUTHORIZED: i64 = 13;
 const NO_SUCH_TRANSACTION: i64 = 251;
+const MAX_TIME_EXPIRED: i64 = 50;
+const CURSOR_NOT_FOUND: i64 = 43;
 /// Bytes of a frame as it is sent here, before its document.
 const BEFORE_DOCUMENT: usize = 21;
 
@@ -407,4 +409,26 @@ async fn a_greeting_waits_for_no_time_that_is_none() {
             assert_eq!(code(&reply), expected, "{name} {wait:?}: {reply:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_time_limit_counts_from_when_the_command_came() {
+    let bench = Bench::new().await;
+    let mut master = bench.master();
+    let point = r#"{"configureFailPoint":"failCommand","mode":"alwaysOn","data":{"failCommands":["insert","find","ping","getMore"],"blockConnection":true,"blockTimeMS":20}}"#;
+    bench.succeed(&mut master, "admin", point).await;
+    for command in [
+        r#"{"insert":"c","documents":[{"_id":1}],"maxTimeMS":1}"#,
+        r#"{"find":"c","maxTimeMS":1}"#,
+        r#"{"ping":1,"maxTimeMS":1}"#,
+    ] {
+        let reply = bench.ask(&mut master, "db", command).await;
+        assert_eq!(code(&reply), MAX_TIME_EXPIRED, "{command}");
+    }
+    // What a getMore is given is how long it may wait.
+    let late = r#"{"getMore":1L,"collection":"c","maxTimeMS":1}"#;
+    let reply = bench.ask(&mut master, "db", late).await;
+    assert_eq!(code(&reply), CURSOR_NOT_FOUND, "{reply:?}");
+    let reply = bench.succeed(&mut master, "db", r#"{"count":"c"}"#).await;
+    assert_eq!(reply.get("n").and_then(Value::as_i64), Some(0));
 }
