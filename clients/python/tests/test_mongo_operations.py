@@ -133,6 +133,19 @@ def test_operations_are_counted(client, db):
     assert later["numRequests"] >= traffic["numRequests"] + 4
 
 
+def test_compression_is_counted(mongo):
+    with connected(mongo, compressors="zlib") as client:
+        client.packed.c.insert_one({"_id": 1, "text": "a" * 10_000})
+        client.packed.c.find_one()
+        counted = client.admin.command("serverStatus")["network"]["compression"]
+        client.drop_database("packed")
+    assert list(counted) == ["snappy", "zlib", "zstd"]
+    packed, unpacked = counted["zlib"]["compressor"], counted["zlib"]["decompressor"]
+    assert packed["bytesIn"] > 10_000 > packed["bytesOut"] > 0
+    assert unpacked["bytesOut"] > 10_000 > unpacked["bytesIn"] > 0
+    assert counted["snappy"] == {side: {"bytesIn": 0, "bytesOut": 0} for side in ("compressor", "decompressor")}
+
+
 def test_the_use_of_indexes_is_counted(db):
     db.c.insert_many([{"_id": number, "a": number} for number in range(3)])
     db.c.create_index("a")

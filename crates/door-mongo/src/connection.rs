@@ -19,7 +19,7 @@ use crate::door::{Counted, Door};
 use crate::noted::Noted;
 use crate::transfer::{End, Limits, Received, receive, send};
 use crate::unwinding;
-use crate::wire::{self, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg, ReplyForm};
+use crate::wire::{self, Compressor, Incoming, MESSAGE_BYTES_MAX, Message, OpMsg, ReplyForm};
 
 /// Bytes of a message before its sender has logged in, where that is asked.
 const MESSAGE_BYTES_MAX_BEFORE_LOGIN: usize = 16 * 1024;
@@ -253,6 +253,9 @@ impl Door {
         quiet: bool,
     ) -> Result<Option<Box<Incoming>>, End> {
         let start = Clock::monotonic();
+        let compressor = incoming.compressor;
+        self.compression
+            .unpacked(compressor, (incoming.bytes, incoming.unpacked));
         let noted = Noted::begin(self, connection, &mut incoming);
         let wanted = incoming.awaited_reply() != ReplyForm::Nothing;
         let (again, greeting) = match &incoming.message {
@@ -287,28 +290,38 @@ impl Door {
         let reply_id = self.reply_id();
         let again = again.filter(|_| more);
         let again = again.or_else(|| greeting.filter(|_| code.is_none()));
-        let bytes = match form {
-            call::Form::Msg => wire::reply(
-                incoming.request_id,
-                reply_id,
-                incoming.compressor,
-                again.is_some(),
-                document,
-            ),
-            call::Form::Old { failed } => {
-                wire::old_reply(incoming.request_id, reply_id, failed, document)
-            }
-        };
+        let numbers = (incoming.request_id, reply_id);
+        let bytes = self.framed(form, numbers, (compressor, again.is_some()), document);
         self.send(stream, connection, &bytes).await?;
         // The next answer answers this one.
         Ok(again.map(|msg| {
             Box::new(Incoming {
                 bytes: 0,
+                unpacked: 0,
                 request_id: reply_id,
-                compressor: incoming.compressor,
+                compressor,
                 message: Message::Msg(msg),
             })
         }))
+    }
+
+    /// A reply as it goes over the wire, with the numbers of the message and its own; packed, if it is to be, and counted so.
+    fn framed(
+        &self,
+        form: call::Form,
+        (request_id, reply_id): (i32, i32),
+        (compressor, more): (Option<Compressor>, bool),
+        document: Vec<u8>,
+    ) -> Vec<u8> {
+        match form {
+            call::Form::Msg => {
+                let before = document.len();
+                let bytes = wire::reply(request_id, reply_id, compressor, more, document);
+                self.compression.packed(compressor, (before, bytes.len()));
+                bytes
+            }
+            call::Form::Old { failed } => wire::old_reply(request_id, reply_id, failed, document),
+        }
     }
 
     /// Sends a reply, which is counted until it is sent.

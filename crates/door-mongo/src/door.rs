@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use lapsedb_service::{Clock, Service};
 
 use crate::auth::{Throttle, Users};
+use crate::compression::Compression;
 use crate::connection::Patience;
 use crate::fail_points::FailPoints;
 
@@ -49,6 +50,7 @@ pub struct Door {
     pub(crate) election: [u8; 12],
     pub(crate) count: Box<dyn Fn(Counted) + Send + Sync>,
     pub(crate) connections: Connections,
+    pub(crate) compression: Compression,
     pub(crate) fail_points: FailPoints,
     pub(crate) patience: Patience,
     replies: AtomicI32,
@@ -79,6 +81,7 @@ impl Door {
             election,
             count: Box::new(count),
             connections: Connections::default(),
+            compression: Compression::default(),
             fail_points: FailPoints::default(),
             patience: Patience::default(),
             replies: AtomicI32::new(1),

@@ -8,6 +8,7 @@ mod call;
 mod call_tests;
 mod codes;
 mod commands;
+mod compression;
 mod connection;
 mod door;
 mod error;

@@ -36,7 +36,8 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     reply.push("localTime", hello::now(call));
     reply.push("connections", Value::Object(connections));
     let state = door.service.documents_state();
-    push_operations(&mut reply, &state.operations, up);
+    let compression = door.compression.shown();
+    push_operations(&mut reply, &state.operations, compression, up);
     reply.push("mem", Value::Object(memory()));
     let gauges = door.service.gauges().await?;
     let mut ttl = Object::with_capacity(2);
@@ -70,7 +71,7 @@ fn number(n: u64) -> Value {
 }
 
 /// What was asked, what went over the wire, and what is under way.
-fn push_operations(reply: &mut Object, operations: &Operations, up: Duration) {
+fn push_operations(reply: &mut Object, operations: &Operations, compression: Object, up: Duration) {
     let mut counters = Object::with_capacity(6);
     for (kind, count) in operations.counted() {
         counters.push(kind.counter(), number(count));
@@ -78,10 +79,11 @@ fn push_operations(reply: &mut Object, operations: &Operations, up: Duration) {
     reply.push("opcounters", Value::Object(counters));
     let traffic = &operations.traffic;
     let read = |counter: &AtomicU64| number(counter.load(Ordering::Relaxed));
-    let mut network = Object::with_capacity(3);
+    let mut network = Object::with_capacity(4);
     network.push("bytesIn", read(&traffic.came));
     network.push("bytesOut", read(&traffic.went));
     network.push("numRequests", read(&traffic.requests));
+    network.push("compression", Value::Object(compression));
     reply.push("network", Value::Object(network));
     let mut active = Object::with_capacity(1);
     let running = u64::try_from(operations.running()).unwrap_or(u64::MAX);

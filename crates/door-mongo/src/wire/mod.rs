@@ -116,6 +116,8 @@ pub struct Incoming {
     pub message: Message,
     /// How long it was on the wire.
     pub bytes: usize,
+    /// How long it is unpacked, without its header.
+    pub unpacked: usize,
 }
 
 /// Bytes of a document that is not read before there is room for it as a tree.
@@ -135,6 +137,7 @@ pub fn read(header: &Header, payload: &[u8], admit: Admit<'_>) -> Result<Incomin
             compressor: None,
             message: message(header.op_code, header.raw(), payload, admit)?,
             bytes: HEADER_BYTES + payload.len(),
+            unpacked: payload.len(),
         });
     }
     let (op_code, compressor, bytes) = op_compressed::read(payload, header.message_bytes_max)?;
@@ -143,6 +146,7 @@ pub fn read(header: &Header, payload: &[u8], admit: Admit<'_>) -> Result<Incomin
         compressor: Some(compressor),
         message: message(op_code, None, &bytes, admit)?,
         bytes: HEADER_BYTES + payload.len(),
+        unpacked: bytes.len(),
     })
 }
 
