@@ -2,20 +2,20 @@
 
 use crate::call::{Call, Running};
 use crate::commands::{
-    abort_transaction, aggregate, build_info, coll_mod, coll_stats, commit_transaction, compact,
-    configure_fail_point, connection_status, convert_to_capped, count, create, create_indexes,
-    create_role, create_user, current_op, custom_action, data_size, db_stats, default_rw_concern,
-    delete, distinct, drop, drop_all_roles, drop_all_users, drop_database, drop_indexes, drop_role,
-    drop_user, enable_sharding, end_sessions, explain, features, find, find_and_modify, fsync,
-    get_cmd_line_opts, get_log, get_more, get_parameter, grant_privileges_to_role,
-    grant_roles_to_role, grant_roles_to_user, hello, host_info, insert, kill_all_sessions,
-    kill_all_sessions_by_pattern, kill_cursors, kill_op, kill_sessions, list_collections,
-    list_commands, list_databases, list_indexes, logout, map_reduce, ping, plan_cache_clear,
-    plan_cache_list_filters, plan_cache_set_filter, profile, re_index, refresh_sessions,
-    rename_collection, repl_set_get_config, repl_set_get_status, revoke_privileges_from_role,
-    revoke_roles_from_role, revoke_roles_from_user, roles_info, sasl_continue, sasl_start,
-    search_indexes, server_status, set_parameter, shard_collection, start_session, top, update,
-    update_role, update_user, users_info, validate, whats_my_uri,
+    abort_transaction, aggregate, authenticate, build_info, coll_mod, coll_stats,
+    commit_transaction, compact, configure_fail_point, connection_status, convert_to_capped, count,
+    create, create_indexes, create_role, create_user, current_op, custom_action, data_size,
+    db_stats, default_rw_concern, delete, distinct, drop, drop_all_roles, drop_all_users,
+    drop_database, drop_indexes, drop_role, drop_user, enable_sharding, end_sessions, explain,
+    features, find, find_and_modify, fsync, get_cmd_line_opts, get_log, get_more, get_parameter,
+    grant_privileges_to_role, grant_roles_to_role, grant_roles_to_user, hello, host_info, insert,
+    kill_all_sessions, kill_all_sessions_by_pattern, kill_cursors, kill_op, kill_sessions,
+    list_collections, list_commands, list_databases, list_indexes, logout, map_reduce, ping,
+    plan_cache_clear, plan_cache_list_filters, plan_cache_set_filter, profile, re_index,
+    refresh_sessions, rename_collection, repl_set_get_config, repl_set_get_status,
+    revoke_privileges_from_role, revoke_roles_from_role, revoke_roles_from_user, roles_info,
+    sasl_continue, sasl_start, search_indexes, server_status, set_parameter, shard_collection,
+    start_session, top, update, update_role, update_user, users_info, validate, whats_my_uri,
 };
 
 /// Whether a command may come before the login.
@@ -60,6 +60,7 @@ macro_rules! commands {
 commands! {
     "abortTransaction" abort_transaction Needed "Gives a transaction up.";
     "aggregate" aggregate Needed "Runs a pipeline.";
+    "authenticate" authenticate Open "Is refused: certificates of clients are not read.";
     "buildInfo" ["buildinfo"] build_info Open (greets) "Says what this server is.";
     "collMod" coll_mod Needed "Changes an index, an option of a collection, or a view.";
     "collStats" ["collstats"] coll_stats Needed "Tells the size of a collection.";

@@ -55,7 +55,7 @@ const TARGETS: &[Row] = &[
 /// Commands that write to no collection that they name.
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
-    "abortTransaction", "buildInfo", "collStats", "commitTransaction", "compact", "configureFailPoint", "connectionStatus",
+    "abortTransaction", "authenticate", "buildInfo", "collStats", "commitTransaction", "compact", "configureFailPoint", "connectionStatus",
     "count", "createRole", "createSearchIndexes", "createUser", "currentOp", "dataSize", "dbStats", "distinct",
     "dropAllRolesFromDatabase", "dropAllUsersFromDatabase", "dropDatabase", "dropRole", "dropSearchIndex", "dropUser",
     "enableSharding", "endSessions", "features", "find", "fsync", "getCmdLineOpts", "getDefaultRWConcern", "getLog", "getMore",

@@ -294,10 +294,10 @@ impl Rights<'_> {
     fn cluster(&self, command: &str) -> bool {
         let action = match command {
             // Everybody who is logged in may, and sees what is theirs.
-            "abortTransaction" | "buildInfo" | "commitTransaction" | "configureFailPoint"
-            | "connectionStatus" | "features" | "hello" | "isdbgrid" | "listCommands"
-            | "listDatabases" | "logout" | "ping" | "saslContinue" | "saslStart"
-            | "startSession" | "whatsmyuri" => return true,
+            "abortTransaction" | "authenticate" | "buildInfo" | "commitTransaction"
+            | "configureFailPoint" | "connectionStatus" | "features" | "hello" | "isdbgrid"
+            | "listCommands" | "listDatabases" | "logout" | "ping" | "saslContinue"
+            | "saslStart" | "startSession" | "whatsmyuri" => return true,
             "endSessions" => return true,
             "killAllSessions" | "killAllSessionsByPattern" => Action::KillAnySession,
             "killSessions" | "refreshSessions" => return true,

@@ -2,6 +2,7 @@
 
 pub(crate) mod abort_transaction;
 pub(crate) mod aggregate;
+pub(crate) mod authenticate;
 pub(crate) mod build_info;
 pub(crate) mod coll_mod;
 pub(crate) mod coll_stats;

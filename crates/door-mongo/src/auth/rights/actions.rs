@@ -23,6 +23,7 @@ const OPEN: Ways = &[&[]];
 #[rustfmt::skip]
 pub(super) const ROWS: &[(&str, &str, Ways)] = &[
     ("db", r#"{"abortTransaction":1}"#, OPEN),
+    ("db", r#"{"authenticate":1}"#, OPEN),
     ("db", r#"{"buildInfo":1}"#, OPEN),
     ("db", r#"{"collMod":"c"}"#, &[&["collMod"]]),
     ("db", r#"{"collStats":"c"}"#, &[&["collStats"]]),

@@ -30,6 +30,7 @@ use Row::{Needed, Open};
 const ROWS: &[Row] = &[
     Open("abortTransaction", "admin", r#"{"abortTransaction":1}"#),
     Needed("aggregate", "victim", r#"{"aggregate":"secrets","pipeline":[],"cursor":{}}"#),
+    Open("authenticate", "admin", r#"{"authenticate":1,"mechanism":"none"}"#),
     Open("buildInfo", "admin", r#"{"buildInfo":1}"#),
     Needed("collMod", "victim", r#"{"collMod":"secrets","validationLevel":"off"}"#),
     Needed("collStats", "victim", r#"{"collStats":"secrets"}"#),
