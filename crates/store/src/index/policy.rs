@@ -176,6 +176,12 @@ impl Default for IndexPolicy {
     }
 }
 
+/// Whether a path is that of the etags, quoted or not: `/_etag/?` is how some clients write it.
+fn is_etag_path(text: &str) -> bool {
+    let path = |text| Path::parse_policy(text).ok();
+    path(text) == path(ETAG_PATH)
+}
+
 impl IndexPolicy {
     /// Reads the `indexingPolicy` of a container; what it leaves out is filled in.
     pub fn parse(value: &Value) -> Result<IndexPolicy, PolicyError> {
@@ -274,7 +280,7 @@ impl IndexPolicy {
             }
             if holds_root(&included) {
                 let list = excluded.get_or_insert_default();
-                if !list.iter().any(|path| path == ETAG_PATH) {
+                if !list.iter().any(|path| is_etag_path(path)) {
                     list.push(Str::new(ETAG_PATH));
                 }
             } else if !holds_root(&excluded) {

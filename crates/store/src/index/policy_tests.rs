@@ -51,6 +51,8 @@ fn a_policy_is_shown_as_it_is_understood() {
         echo(r#"{"indexingMode":"NONE"}"#),
         r#"{"indexingMode":"none","automatic":false,"includedPaths":[],"excludedPaths":[]}"#
     );
+    let unquoted = r#"{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/_etag/?"},{"path":"/a/*"}]}"#;
+    assert_eq!(echo(unquoted), unquoted);
     let rich = r#"{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/\"_etag\"/?"}],"compositeIndexes":[[{"path":"/a","order":"ascending"},{"path":"/b","order":"descending"}]],"spatialIndexes":[{"path":"/loc/*","types":["Point","Polygon"]}],"vectorIndexes":[{"path":"/v","type":"quantizedFlat"}],"fullTextIndexes":[{"path":"/t"}]}"#;
     assert_eq!(echo(rich), rich);
     let policy = parse(rich).unwrap();
