@@ -54,7 +54,7 @@ fn of_many_who_make_a_name_one_succeeds() {
                     made += 1;
                     assert!(rids.insert(text(&shared, "_rid")));
                 }
-                Err(error) => assert_eq!(error.kind, Kind::Conflict),
+                Err(error) => assert_eq!(error.kind, Kind::DatabaseNameTaken),
             }
         }
         assert_eq!(made, 1);
