@@ -51,7 +51,7 @@ fn form(kind: &Kind) -> Form {
         Kind::CollectionChanged => bad_request().sub(1024),
         Kind::Unauthorized => Form::new(StatusCode::UNAUTHORIZED, "Unauthorized"),
         Kind::Forbidden => Form::new(StatusCode::FORBIDDEN, "Forbidden"),
-        Kind::NotFound => not_found().with_log_position(),
+        Kind::NotFound | Kind::ItemNotFound => not_found().with_log_position(),
         Kind::OwnerNotFound => not_found().sub(1003),
         Kind::SessionNotAvailable => not_found().sub(1002),
         Kind::Conflict => Form::new(StatusCode::CONFLICT, "Conflict").with_log_position(),
@@ -108,8 +108,8 @@ pub fn has_log_position(kind: &Kind) -> bool {
 #[must_use]
 pub fn answer(error: &Error, path: &str, activity: &str) -> Answer {
     let text = format!(
-        "Message: {}\r\nActivityId: {activity}, Request URI: {path}, RequestStats: , SDK: lapsedb/{}",
-        details(error),
+        "{}\r\nActivityId: {activity}, Request URI: {path}, RequestStats: , SDK: lapsedb/{}",
+        message(error),
         env!("CARGO_PKG_VERSION"),
     );
     let mut body = Object::new();
@@ -126,6 +126,14 @@ pub fn answer(error: &Error, path: &str, activity: &str) -> Answer {
         answer.set_number(headers::RETRY_AFTER_MS, retry_after_ms);
     }
     answer
+}
+
+/// What was wrong, as the service's gateway says it: in plain text of an item that was to be read, else in JSON.
+fn message(error: &Error) -> String {
+    if error.kind == Kind::ItemNotFound {
+        return format!("{}, ", error.message);
+    }
+    format!("Message: {}", details(error))
 }
 
 /// The JSON text inside the message, as the service shapes it: one list for queries, another for the rest.

@@ -13,7 +13,7 @@ fn code_of(kind: &Kind) -> i32 {
         | Kind::CollectionChanged
         | Kind::BadQuery { .. } => 2,
         Kind::Unauthorized | Kind::Forbidden => 13,
-        Kind::NotFound | Kind::OwnerNotFound => 26,
+        Kind::NotFound | Kind::ItemNotFound | Kind::OwnerNotFound => 26,
         Kind::SessionNotAvailable => 246,
         Kind::Conflict | Kind::DatabaseNameTaken => 11_000,
         Kind::PreconditionFailed | Kind::FailedDependency => 20,

@@ -29,6 +29,8 @@ pub enum Kind {
     Forbidden,
     /// The addressed thing is not there.
     NotFound,
+    /// The item that was to be read is not there, which the service's gateway says in words of its own.
+    ItemNotFound,
     /// What the addressed thing would belong to is not there.
     OwnerNotFound,
     /// The client has seen more of the log than there is here.
@@ -118,6 +120,15 @@ impl Error {
         Error::new(
             Kind::NotFound,
             "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found",
+        )
+    }
+
+    /// The item that was to be read is not there. A write that finds none is [`Error::not_found`], as in the service.
+    #[must_use]
+    pub fn item_not_found() -> Error {
+        Error::new(
+            Kind::ItemNotFound,
+            "Entity with the specified id does not exist in the system. More info: https://aka.ms/cosmosdb-tsg-not-found",
         )
     }
 

@@ -63,7 +63,7 @@ pub async fn read(
     };
     let Some(item) = item else {
         spend(charge::read(0));
-        return Err(Error::not_found().charged(charge::read(0)));
+        return Err(Error::item_not_found().charged(charge::read(0)));
     };
     ctx.who
         .may_read_item(&scope.collection, &partition, item.header().ordinal)?;

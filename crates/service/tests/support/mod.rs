@@ -99,7 +99,7 @@ pub async fn write(ctx: &Ctx, db: &str, coll: &str, id: &str) -> Result<()> {
 pub async fn visible(ctx: &Ctx, db: &str, coll: &str, id: &str) -> Result<bool> {
     match items::read::read(ctx, (db, coll), None, Some(&partition()), id).await {
         Ok(_) => Ok(true),
-        Err(error) if error.kind == Kind::NotFound => Ok(false),
+        Err(error) if error.kind == Kind::ItemNotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
