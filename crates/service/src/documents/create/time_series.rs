@@ -6,11 +6,8 @@ use crate::documents::fault::Result;
 use crate::documents::members::{Members, invalid};
 use crate::documents::namespace::Namespace;
 
-/// Options that no time series may have.
-const NOT_WITH: [&str; 7] = [
-    "capped",
-    "size",
-    "max",
+/// Options that no time series may have; nor may it be capped, but a client may say that it is not.
+const NOT_WITH: [&str; 4] = [
     "validator",
     "validationLevel",
     "validationAction",
@@ -27,12 +24,12 @@ pub(super) fn read(namespace: &Namespace, members: &Members<'_>, kept: &mut Obje
     let Some(series) = members.object("timeseries")? else {
         return Ok(());
     };
-    for name in NOT_WITH {
-        if members.any(name).is_some() {
-            return Err(invalid(format!(
-                "{namespace}: 'timeseries' is not allowed with '{name}'"
-            )));
-        }
+    let capped = members.truth("capped")?.then_some("capped");
+    let given = |name: &&str| members.any(name).is_some();
+    if let Some(name) = capped.or_else(|| NOT_WITH.into_iter().find(given)) {
+        return Err(invalid(format!(
+            "{namespace}: 'timeseries' is not allowed with '{name}'"
+        )));
     }
     let series = Members {
         context: "create.timeseries",
