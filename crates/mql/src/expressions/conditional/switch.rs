@@ -16,13 +16,10 @@ fn parse(_: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
         let message = format!("$switch requires an object as an argument, found: {found}");
         return Err(MqlError::new(40060, message));
     };
-    let (mut branches, mut default) = (Vec::<(Expr, Expr)>::new(), None);
+    let (mut branches, mut default) = (Branches::default(), None);
     for (name, value) in object {
         match (name.as_str(), value) {
-            ("branches", Value::Array(list)) => {
-                let list = list.iter().map(|branch| parse_branch(branch, names));
-                branches = list.collect::<Result<_>>()?;
-            }
+            ("branches", Value::Array(list)) => branches = Branches::parse(list, names)?,
             ("branches", other) => {
                 let found = type_name(other);
                 let message = format!("$switch expected an array for 'branches', found: {found}");
@@ -35,21 +32,63 @@ fn parse(_: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
             }
         }
     }
-    if branches.is_empty() {
+    if branches.given == 0 {
         return Err(MqlError::new(40068, "$switch requires at least one branch"));
     }
-    // Cases that read nothing and are false are never taken.
-    let never = |case: &Expr| case.constant().is_some_and(|case| !is_true(case));
-    if default.is_none() && branches.iter().all(|(case, _)| never(case)) {
+    let default = branches.always.or(default);
+    if default.is_none() && branches.open.is_empty() {
         return Err(MqlError::new(
             40069,
             "Cannot execute a switch statement where all the cases evaluate to false without a default",
         ));
     }
-    Ok(Expr::lazy(Switch { branches, default }))
+    Ok(Expr::lazy(Switch {
+        branches: branches.open,
+        default,
+    }))
 }
 
-fn parse_branch(branch: &Value, names: &Names) -> Result<(Expr, Expr)> {
+/// Branches, without those that are known never to be taken.
+#[derive(Default)]
+struct Branches {
+    /// How many there were to begin with.
+    given: usize,
+    /// Those that documents decide.
+    open: Vec<(Expr, Expr)>,
+    /// What is taken where none of them is, because its case reads nothing and is true.
+    always: Option<Expr>,
+}
+
+impl Branches {
+    /// Reads branches. A constant that cannot be computed is no mistake where it is never asked for.
+    fn parse(list: &[Value], names: &Names) -> Result<Branches> {
+        let never = &names.clone().with_late_mistakes(true);
+        let mut branches = Branches {
+            given: list.len(),
+            ..Branches::default()
+        };
+        for branch in list {
+            let (case, then) = parts_of(branch)?;
+            if branches.always.is_some() {
+                Expr::parse(case, never)?;
+                Expr::parse(then, never)?;
+                continue;
+            }
+            let case = Expr::parse(case, names)?;
+            match case.constant().map(is_true) {
+                None => branches.open.push((case, Expr::parse(then, names)?)),
+                Some(true) => branches.always = Some(Expr::parse(then, names)?),
+                Some(false) => {
+                    Expr::parse(then, never)?;
+                }
+            }
+        }
+        Ok(branches)
+    }
+}
+
+/// The case and what belongs to it.
+fn parts_of(branch: &Value) -> Result<(&Value, &Value)> {
     let Some(object) = branch.as_object() else {
         let found = type_name(branch);
         let message = format!("$switch expected each branch to be an object, found: {found}");
@@ -58,8 +97,8 @@ fn parse_branch(branch: &Value, names: &Names) -> Result<(Expr, Expr)> {
     let (mut case, mut then) = (None, None);
     for (name, value) in object {
         match name.as_str() {
-            "case" => case = Some(Expr::parse(value, names)?),
-            "then" => then = Some(Expr::parse(value, names)?),
+            "case" => case = Some(value),
+            "then" => then = Some(value),
             other => {
                 let message = format!("$switch found an unknown argument to a branch: {other}");
                 return Err(MqlError::new(40063, message));
