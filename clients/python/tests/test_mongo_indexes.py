@@ -1,7 +1,7 @@
 """Mongo queries and indexes: what is read, in which order, and that no index changes an answer."""
 
 import pytest
-from bson import SON, Int64
+from bson import SON, Decimal128, Int64
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from mongo_door import client, collection, db, mongo  # noqa: F401
@@ -326,3 +326,24 @@ def test_the_ttl_index_on_ts_keeps_its_name(collection):
     assert set(collection.index_information()) == {"_id_"}
     collection.create_index("_ts", expireAfterSeconds=7)
     assert set(collection.index_information()) == {"_id_", "_ts_1"}
+
+
+def test_directions_may_be_decimals_and_are_shown_as_they_were_given(collection):
+    def create(name, *key, **options):
+        index = {"key": SON((field, Decimal128(direction)) for field, direction in key), "name": name, **options}
+        return collection.database.command("createIndexes", "c", indexes=[index])
+
+    collection.create_index([("a", 1), ("b", -1)], name="i")
+    again = create("i", ("a", "1.0"), ("b", "-1"))
+    assert (again["numIndexesAfter"], again["note"]) == (2, "all indexes already exist")
+    create("d", ("d", "-1.0"), unique=Decimal128("1"))
+    assert collection.index_information()["d"]["key"] == [("d", Decimal128("-1.0"))]
+    collection.insert_many([{"_id": 1, "d": 1}, {"_id": 2, "d": 3}, {"_id": 3, "d": 2}])
+    assert [d["_id"] for d in collection.find().sort("d", 1).hint([("d", -1)])] == [1, 3, 2]
+    with pytest.raises(DuplicateKeyError):
+        collection.insert_one({"d": 3})
+    collection.database.command("dropIndexes", "c", index={"d": -1})
+    for none in ("0", "NaN"):
+        with pytest.raises(OperationFailure) as refused:
+            create("none", ("a", none))
+        assert refused.value.code == 67

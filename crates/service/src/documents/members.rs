@@ -1,6 +1,7 @@
 //! Members of an options document, each asked for by name and type; failures are in the words clients know.
 
 use lapsedb_value::bson::type_name;
+use lapsedb_value::decimal128::Decimal128;
 use lapsedb_value::{Object, Value};
 
 use crate::documents::fault::{Fault, Result, code};
@@ -11,6 +12,14 @@ const OUT_OF_RANGE: i32 = 51_024;
 const MISSING_FIELD: i32 = 40_414;
 /// Code of a member that nobody knows.
 const UNKNOWN_FIELD: i32 = 40_415;
+
+/// A decimal as the nearest double; any other value as it is.
+pub(crate) fn plain_number(value: &Value) -> Value {
+    match value {
+        Value::Decimal128(bytes) => Value::Double(Decimal128::from_bytes(bytes).to_f64()),
+        other => other.clone(),
+    }
+}
 
 /// The members of a document.
 pub(crate) struct Members<'a> {
@@ -29,8 +38,10 @@ impl Members<'_> {
         match self.any(name) {
             None => Ok(false),
             Some(Value::Bool(truth)) => Ok(*truth),
-            Some(number) if number.is_number() => Ok(number.as_f64() != Some(0.0)),
-            Some(other) => Err(self.wrong(name, other, "bool")),
+            Some(value) => match plain_number(value).as_f64() {
+                Some(number) => Ok(number != 0.0),
+                None => Err(self.wrong(name, value, "bool")),
+            },
         }
     }
 
@@ -85,6 +96,7 @@ impl Members<'_> {
         let Some(value) = self.any(name) else {
             return Ok(None);
         };
+        let value = &plain_number(value);
         if !value.is_number() {
             return Err(Fault::new(
                 code::TYPE_MISMATCH,

@@ -3,13 +3,14 @@
 use lapsedb_mql::collation::Collation;
 use lapsedb_record::Secs;
 use lapsedb_store::index::named::{IndexDefinition, parts};
-use lapsedb_value::decimal128::Decimal128;
+use lapsedb_value::bson::type_name;
 use lapsedb_value::order::identical_bson;
 use lapsedb_value::{Object, Str, Value};
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
 use crate::documents::indexes::{TS, places, text};
+use crate::documents::members::plain_number;
 use crate::documents::shell;
 
 /// Fields of an index at most.
@@ -95,6 +96,8 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
             ));
         }
     };
+    let shown = key;
+    let key = numbered(&shown);
     check_key(&key)?;
     if key.len() == 1 && key.contains_key(ID) && key.get(ID).and_then(Value::as_f64).is_some() {
         return on_id(&key, &spec);
@@ -105,8 +108,9 @@ pub(crate) fn read(mut spec: Object) -> Result<Wanted> {
         ..IndexDefinition::default()
     };
     // Directions are shown as they were given: 1.0 stays 1.0.
-    if !identical_bson(&Value::Object(key.clone()), &Value::Object(plain(&key))) {
-        definition.options.push("key", Value::Object(key.clone()));
+    let shown = Value::Object(shown);
+    if !identical_bson(&shown, &Value::Object(plain(&key))) {
+        definition.options.push("key", shown);
     }
     let expire = spec.remove("expireAfterSeconds");
     read_options(spec, &mut definition)?;
@@ -176,6 +180,15 @@ pub(super) fn wildcard_ttl() -> Fault {
     refused("a wildcard index cannot be a TTL index")
 }
 
+/// The key with decimals as doubles, which is all that a direction needs.
+fn numbered(key: &Object) -> Object {
+    let mut numbered = Object::with_capacity(key.len());
+    for (field, kind) in key.iter() {
+        numbered.push(field.clone(), plain_number(kind));
+    }
+    numbered
+}
+
 /// The key with directions as plain numbers.
 fn plain(key: &Object) -> Object {
     let mut plain = Object::with_capacity(key.len());
@@ -242,10 +255,11 @@ fn check_key(key: &Object) -> Result<()> {
                 }
                 Some(_) | None => {}
             },
-            _ => {
-                return Err(refused(
-                    "Values in v:2 index key pattern must be numbers or strings.",
-                ));
+            other => {
+                return Err(refused(format!(
+                    "Values in v:2 index key pattern cannot be of type {}. Only numbers > 0, numbers < 0, and strings are allowed.",
+                    type_name(other)
+                )));
             }
         }
     }
@@ -255,11 +269,13 @@ fn check_key(key: &Object) -> Result<()> {
 fn read_options(spec: Object, definition: &mut IndexDefinition) -> Result<()> {
     let truth = |name: &str, value: &Value| match value {
         Value::Bool(truth) => Ok(*truth),
-        number if number.is_number() => Ok(number.as_f64() != Some(0.0)),
-        _ => Err(Fault::new(
-            code::TYPE_MISMATCH,
-            format!("The field '{name}' must be a bool"),
-        )),
+        value => match plain_number(value).as_f64() {
+            Some(number) => Ok(number != 0.0),
+            None => Err(Fault::new(
+                code::TYPE_MISMATCH,
+                format!("The field '{name}' must be a bool"),
+            )),
+        },
     };
     for (name, value) in spec {
         match name.as_str() {
@@ -333,14 +349,6 @@ fn check_partial(filter: &Object) -> Result<()> {
 
 fn unsupported(what: &str) -> Fault {
     refused(format!("Expression not supported in partial index: {what}"))
-}
-
-/// A decimal as a double, which has room for all the seconds there may be; any other number as it is.
-fn plain_number(value: &Value) -> Value {
-    match value {
-        Value::Decimal128(bytes) => Value::Double(Decimal128::from_bytes(bytes).to_f64()),
-        other => other.clone(),
-    }
 }
 
 /// The seconds of the TTL index on `_ts`.
