@@ -203,22 +203,28 @@ fn images(members: &Members<'_>, kept: &mut Object) -> Result<()> {
     Ok(())
 }
 
+/// Refuses engines that nobody knows.
+pub(crate) fn check_engines(engines: &Object) -> Result<()> {
+    for (name, value) in engines {
+        if value.as_object().is_none() {
+            return Err(Fault::new(
+                code::BAD_VALUE,
+                format!("'storageEngine.{name}' has to be an embedded document."),
+            ));
+        }
+        if !["wiredTiger", "lapsedb"].contains(&name.as_str()) {
+            return Err(invalid(format!(
+                "{name} is not a registered storage engine for this server"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// What is said of storage engines is kept and means nothing here.
 fn engines(members: &Members<'_>, kept: &mut Object) -> Result<()> {
     if let Some(engines) = members.object("storageEngine")? {
-        for (name, value) in engines {
-            if value.as_object().is_none() {
-                return Err(Fault::new(
-                    code::BAD_VALUE,
-                    format!("'storageEngine.{name}' has to be an embedded document."),
-                ));
-            }
-            if !["wiredTiger", "lapsedb"].contains(&name.as_str()) {
-                return Err(invalid(format!(
-                    "{name} is not a registered storage engine for this server"
-                )));
-            }
-        }
+        check_engines(engines)?;
         kept.push("storageEngine", Value::Object(engines.clone()));
     }
     if let Some(defaults) = members.object("indexOptionDefaults")? {

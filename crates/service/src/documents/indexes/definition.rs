@@ -7,6 +7,7 @@ use lapsedb_value::bson::type_name;
 use lapsedb_value::order::identical_bson;
 use lapsedb_value::{Object, Str, Value};
 
+use crate::documents::create;
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::id::ID;
 use crate::documents::indexes::{TS, places, text};
@@ -23,9 +24,9 @@ const INVALID_INDEX_SPECIFICATION_OPTION: i32 = 197;
 const UNIQUE_HASHED: i32 = 16_764;
 
 /// Options that say nothing here.
-const WITHOUT_EFFECT: [&str; 4] = ["v", "ns", "storageEngine", "dropDups"];
+const WITHOUT_EFFECT: [&str; 3] = ["v", "ns", "dropDups"];
 /// Options that are kept and shown.
-const KEPT: [&str; 13] = [
+const KEPT: [&str; 12] = [
     "2dsphereIndexVersion",
     "background",
     "bits",
@@ -35,7 +36,6 @@ const KEPT: [&str; 13] = [
     "language_override",
     "max",
     "min",
-    "prepareUnique",
     "textIndexVersion",
     "weights",
     "wildcardProjection",
@@ -210,8 +210,10 @@ fn on_id(key: &Object, spec: &Object) -> Result<Wanted> {
             "The field 'key' for an _id index must be {_id: 1}, but got another direction",
         ));
     }
-    let allowed =
-        |name: &str| WITHOUT_EFFECT.contains(&name) || ["collation", "background"].contains(&name);
+    let allowed = |name: &str| {
+        WITHOUT_EFFECT.contains(&name)
+            || ["collation", "background", "storageEngine"].contains(&name)
+    };
     match spec.keys().find(|name| !allowed(name)) {
         Some(name) => Err(Fault::new(
             INVALID_INDEX_SPECIFICATION_OPTION,
@@ -282,6 +284,15 @@ fn read_options(spec: Object, definition: &mut IndexDefinition) -> Result<()> {
             "unique" => definition.unique = truth(&name, &value)?,
             "sparse" => definition.sparse = truth(&name, &value)?,
             "hidden" => definition.hidden = truth(&name, &value)?,
+            // It would have to refuse duplicates from now on and bear those that are there.
+            "prepareUnique" => {
+                if truth(&name, &value)? {
+                    return Err(Fault::new(
+                        code::COMMAND_NOT_SUPPORTED,
+                        "an index's 'prepareUnique' is not supported: make it unique, or not",
+                    ));
+                }
+            }
             "partialFilterExpression" => match value {
                 Value::Object(filter) => {
                     check_partial(&filter)?;
@@ -300,6 +311,10 @@ fn read_options(spec: Object, definition: &mut IndexDefinition) -> Result<()> {
                     "The field 'collation' cannot be an empty object.",
                 ));
             }
+            "storageEngine" => {
+                check_engines(&value)?;
+                definition.options.push(name, value);
+            }
             known if KEPT.contains(&known) => definition.options.push(name, value),
             known if WITHOUT_EFFECT.contains(&known) => {}
             other => {
@@ -316,6 +331,19 @@ fn read_options(spec: Object, definition: &mut IndexDefinition) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// What is said of storage engines is kept and means nothing here.
+fn check_engines(engines: &Value) -> Result<()> {
+    match engines {
+        Value::Object(engines) if engines.is_empty() => Err(refused(
+            "Empty \"storageEngine\" options are invalid. Please remove the field or include valid options.",
+        )),
+        Value::Object(engines) => create::check_engines(engines),
+        _ => Err(refused(
+            "\"storageEngine\" options must be a document if present",
+        )),
+    }
 }
 
 /// What a partial index may ask of its documents.
