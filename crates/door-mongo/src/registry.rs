@@ -150,9 +150,10 @@ commands! {
 }
 
 /// The commands of the stable API, version 1.
-pub(crate) const STABLE: [&str; 25] = [
+pub(crate) const STABLE: [&str; 26] = [
     "abortTransaction",
     "aggregate",
+    "authenticate",
     "collMod",
     "commitTransaction",
     "count",

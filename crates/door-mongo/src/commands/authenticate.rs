@@ -7,6 +7,9 @@ use crate::call::Call;
 use crate::codes;
 use crate::fields::Fields;
 
+/// Ways to log in that the server knows, but not with this command.
+const ELSEWHERE: [&str; 2] = ["SCRAM-SHA-1", "SCRAM-SHA-256"];
+
 pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     let mut fields = Fields::of(call);
     fields.own(call);
@@ -20,9 +23,17 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             codes::AUTHENTICATION_FAILED,
             "No verified subject name available from client",
         )),
-        Some(other) => Err(Fault::new(
+        Some("") => Err(Fault::new(
             codes::BAD_VALUE,
-            format!("Unsupported mechanism: {other}"),
+            "Auth mechanism not specified",
+        )),
+        Some(known) if ELSEWHERE.contains(&known) => Err(Fault::new(
+            codes::BAD_VALUE,
+            format!("Unsupported mechanism: {known}"),
+        )),
+        Some(other) => Err(Fault::new(
+            codes::MECHANISM_UNAVAILABLE,
+            format!("Received authentication for mechanism {other} which is not enabled"),
         )),
     }
 }
