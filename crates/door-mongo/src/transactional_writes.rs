@@ -62,7 +62,9 @@ impl TransactionalWrites {
     pub(crate) fn before(&self, statements: usize) -> Option<Failure> {
         let mut set = self.0.lock();
         let point = set.as_mut().filter(|point| point.before.is_some())?;
-        point.count(statements).then(|| Failure {
+        // The first that fails ends the write, so those behind it are not counted.
+        let fails = (0..statements).any(|_| point.count(1));
+        fails.then(|| Failure {
             close: point.closes,
             code: point.before,
             ..Failure::default()
@@ -118,6 +120,9 @@ mod tests {
         point.configure(&mode("skip", 3), &data).unwrap();
         assert!(!point.after(3) && point.before(3).is_none());
         assert_eq!(point.before(1).unwrap().code, Some(1));
+        point.configure(&mode("times", 2), &data).unwrap();
+        assert!(point.before(5).is_some() && point.before(5).is_some());
+        assert!(point.before(5).is_none(), "two writes have failed");
         point.configure(&Value::from("off"), &data).unwrap();
         assert!(point.before(1).is_none());
     }
