@@ -422,3 +422,16 @@ def test_the_key_is_never_written(guarded):
     with pymongo.MongoClient(guarded.mongo_url(), **options) as client:
         client.t.c.find_one()
     assert KEY not in "".join(lines(guarded))
+
+
+@pytest.mark.parametrize("length", [0x116, 0x216, 0x316, 0x1016])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_length_of_a_first_message_is_not_taken_for_tls(length, at_once, server):
+    hello = {"hello": 1, "comment": ""}
+    hello["comment"] = "a" * (length - len(command(hello)))
+    sent = command(hello)
+    assert len(sent) == length
+    with Raw(server.mongo_port) as raw:
+        for part in [sent] if at_once else [sent[:1], sent[1:2], sent[2:]]:
+            raw.send(part)
+        assert raw.reply()["ok"] == 1

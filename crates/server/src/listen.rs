@@ -1,4 +1,4 @@
-//! Sockets: accepts connections within the limits of their port, and tells TLS from plain by the first byte.
+//! Sockets: accepts connections within the limits of their port, and tells TLS from plain by the first bytes.
 
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,8 +18,14 @@ use crate::slots::{Limits, Slot, Slots};
 
 /// The pause after a failed accept, which mostly means too many open files.
 const ACCEPT_PAUSE_MS: u64 = 100;
-/// The first byte of a TLS handshake record; neither an HTTP request nor a message of MongoDB begins with it.
+/// The first byte of a TLS handshake record. No HTTP request begins with it, but every 256th length of a message of MongoDB.
 const TLS_HANDSHAKE: u8 = 0x16;
+/// The second byte of a TLS record, and the third ones that there are: the version. A message of MongoDB that begins so is
+/// longer than 64 KiB, and no client opens with that.
+const TLS_MAJOR: u8 = 3;
+const TLS_MINORS: std::ops::RangeInclusive<u8> = 1..=4;
+/// The pause before a look for more, when the first bytes come one by one.
+const FIRST_BYTES_PAUSE_MS: u64 = 5;
 /// How long requests in flight may take to finish at the end.
 const DRAIN_SECONDS_MAX: u64 = 10;
 /// What is still read from a client that spoke plainly where only TLS is spoken, so that it hears the answer.
@@ -213,16 +219,37 @@ enum Opened<S> {
     Tls(Box<TlsStream<S>>),
 }
 
-/// Looks at the first byte and shakes hands if it is TLS; nothing if the client may not go on.
+/// Whether a client begins with TLS; nothing if it goes away before that can be told.
+async fn wants_tls(stream: &TcpStream) -> Option<bool> {
+    let mut first = [0; 3];
+    loop {
+        let read = match stream.peek(&mut first).await {
+            Ok(0) | Err(_) => return None,
+            Ok(read) => read,
+        };
+        let told = begins_tls(first.get(..read).unwrap_or_default());
+        if told.is_some() {
+            return told;
+        }
+        tokio::time::sleep(Duration::from_millis(FIRST_BYTES_PAUSE_MS)).await;
+    }
+}
+
+/// Whether a handshake of TLS begins with these bytes; nothing if it takes more of them to tell.
+fn begins_tls(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        [] | [TLS_HANDSHAKE] | [TLS_HANDSHAKE, TLS_MAJOR] => None,
+        [TLS_HANDSHAKE, TLS_MAJOR, minor, ..] => Some(TLS_MINORS.contains(minor)),
+        _ => Some(false),
+    }
+}
+
+/// Looks at the first bytes and shakes hands if it is TLS; nothing if the client may not go on.
 async fn open<H: Handler>(
     mut stream: TcpStream,
     speech: &Speech,
 ) -> Option<(Opened<H::Socket>, Option<Gone>)> {
-    let mut first = [0];
-    let wants_tls = match stream.peek(&mut first).await {
-        Ok(1) => first == [TLS_HANDSHAKE],
-        Ok(_) | Err(_) => return None,
-    };
+    let wants_tls = wants_tls(&stream).await?;
     match (&speech.tls, speech.protocol) {
         (Some(tls), Protocol::Https | Protocol::Both) if wants_tls => {
             let (stream, gone) = H::watch(stream);
@@ -246,6 +273,23 @@ async fn open<H: Handler>(
             let mut request = stream.take(REFUSED_BYTES_MAX);
             let _ = tokio::io::copy(&mut request, &mut tokio::io::sink()).await;
             None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_length_of_a_message_is_taken_for_tls() {
+        assert_eq!(begins_tls(&[0x16, 3, 1]), Some(true));
+        assert_eq!(begins_tls(&[0x16, 3, 3]), Some(true));
+        assert_eq!(begins_tls(&[0x16]), None);
+        assert_eq!(begins_tls(&[0x16, 3]), None);
+        for length in 16..64 * 1024_u32 {
+            let bytes = length.to_le_bytes();
+            assert_eq!(begins_tls(&bytes[..3]), Some(false), "{length}");
         }
     }
 }
