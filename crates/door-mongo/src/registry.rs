@@ -150,7 +150,7 @@ commands! {
 }
 
 /// The commands of the stable API, version 1.
-pub(crate) const STABLE: [&str; 26] = [
+pub(crate) const STABLE: [&str; 28] = [
     "abortTransaction",
     "aggregate",
     "authenticate",
@@ -174,8 +174,10 @@ pub(crate) const STABLE: [&str; 26] = [
     "listCollections",
     "listDatabases",
     "listIndexes",
-    "logout",
     "ping",
+    "refreshSessions",
+    "saslContinue",
+    "saslStart",
     "update",
 ];
 
