@@ -23,10 +23,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
             codes::AUTHENTICATION_FAILED,
             "No verified subject name available from client",
         )),
-        Some("") => Err(Fault::new(
-            codes::BAD_VALUE,
-            "Auth mechanism not specified",
-        )),
+        Some("") => Err(Fault::new(codes::BAD_VALUE, "Auth mechanism not specified")),
         Some(known) if ELSEWHERE.contains(&known) => Err(Fault::new(
             codes::BAD_VALUE,
             format!("Unsupported mechanism: {known}"),
