@@ -140,9 +140,9 @@ def test_compression_is_counted(mongo):
         counted = client.admin.command("serverStatus")["network"]["compression"]
         client.drop_database("packed")
     assert list(counted) == ["snappy", "zlib", "zstd"]
-    packed, unpacked = counted["zlib"]["compressor"], counted["zlib"]["decompressor"]
-    assert packed["bytesIn"] > 10_000 > packed["bytesOut"] > 0
-    assert unpacked["bytesOut"] > 10_000 > unpacked["bytesIn"] > 0
+    sent, received = counted["zlib"]["compressor"], counted["zlib"]["decompressor"]
+    assert sent["bytesIn"] > 10_000 > sent["bytesOut"] > 0
+    assert received["bytesOut"] > 10_000 > received["bytesIn"] > 0
     assert counted["snappy"] == {side: {"bytesIn": 0, "bytesOut": 0} for side in ("compressor", "decompressor")}
 
 

@@ -1,4 +1,4 @@
-//! Counts what compression does: bytes before and after, for each way of packing. It packs nothing itself.
+//! Counts the bytes before and after compression, for each compressor. It compresses nothing itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,25 +6,25 @@ use lapsedb_value::{Object, Value};
 
 use crate::wire::Compressor;
 
-/// Bytes that went into something, and bytes that came out.
+/// Bytes that a direction was given, and bytes that it made of them: without the headers of messages.
 #[derive(Debug, Default)]
-struct Passed {
+struct Bytes {
     came_in: AtomicU64,
     came_out: AtomicU64,
 }
 
-/// What was done in one way of packing.
+/// The counts of one compressor.
 #[derive(Debug, Default)]
-struct Way {
-    packed: Passed,
-    unpacked: Passed,
+struct Counts {
+    compressed: Bytes,
+    decompressed: Bytes,
 }
 
-/// What was done in all of them, in the order of [`Compressor::NAMED`].
+/// The counts of all compressors, in the order of [`Compressor::NAMED`].
 #[derive(Debug, Default)]
-pub(crate) struct Compression([Way; Compressor::NAMED.len()]);
+pub(crate) struct Compression([Counts; Compressor::NAMED.len()]);
 
-impl Passed {
+impl Bytes {
     fn add(&self, (before, after): (usize, usize)) {
         let add = |to: &AtomicU64, bytes: usize| {
             to.fetch_add(u64::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
@@ -46,34 +46,34 @@ impl Passed {
 }
 
 impl Compression {
-    /// Counts a reply: how long it was, and how long it is packed.
-    pub(crate) fn packed(&self, compressor: Option<Compressor>, bytes: (usize, usize)) {
-        if let Some(way) = self.way(compressor) {
-            way.packed.add(bytes);
+    /// Counts a reply: its length before and after.
+    pub(crate) fn compressed(&self, compressor: Option<Compressor>, bytes: (usize, usize)) {
+        if let Some(counts) = self.counts(compressor) {
+            counts.compressed.add(bytes);
         }
     }
 
-    /// Counts a message: how long it came, and how long it is unpacked.
-    pub(crate) fn unpacked(&self, compressor: Option<Compressor>, bytes: (usize, usize)) {
-        if let Some(way) = self.way(compressor) {
-            way.unpacked.add(bytes);
+    /// Counts a message: its length before and after.
+    pub(crate) fn decompressed(&self, compressor: Option<Compressor>, bytes: (usize, usize)) {
+        if let Some(counts) = self.counts(compressor) {
+            counts.decompressed.add(bytes);
         }
     }
 
-    fn way(&self, compressor: Option<Compressor>) -> Option<&Way> {
+    fn counts(&self, compressor: Option<Compressor>) -> Option<&Counts> {
         let compressor = compressor?;
         let mut named = Compressor::NAMED.iter().zip(&self.0);
         let found = named.find(|((_, known), _)| *known == compressor);
-        found.map(|(_, way)| way)
+        found.map(|(_, counts)| counts)
     }
 
     /// As `serverStatus` shows it.
     pub(crate) fn shown(&self) -> Object {
         let mut shown = Object::with_capacity(self.0.len());
-        for ((name, _), way) in Compressor::NAMED.iter().zip(&self.0) {
+        for ((name, _), counts) in Compressor::NAMED.iter().zip(&self.0) {
             let mut one = Object::with_capacity(2);
-            one.push("compressor", way.packed.shown());
-            one.push("decompressor", way.unpacked.shown());
+            one.push("compressor", counts.compressed.shown());
+            one.push("decompressor", counts.decompressed.shown());
             shown.push(*name, Value::Object(one));
         }
         shown

@@ -254,8 +254,9 @@ impl Door {
     ) -> Result<Option<Box<Incoming>>, End> {
         let start = Clock::monotonic();
         let compressor = incoming.compressor;
+        let compressed = incoming.bytes.saturating_sub(wire::COMPRESSED_HEADER_BYTES);
         self.compression
-            .unpacked(compressor, (incoming.bytes, incoming.unpacked));
+            .decompressed(compressor, (compressed, incoming.unpacked));
         let noted = Noted::begin(self, connection, &mut incoming);
         let wanted = incoming.awaited_reply() != ReplyForm::Nothing;
         let (again, greeting) = match &incoming.message {
@@ -315,9 +316,10 @@ impl Door {
     ) -> Vec<u8> {
         match form {
             call::Form::Msg => {
-                let before = document.len();
+                let before = document.len().saturating_sub(wire::HEADER_BYTES);
                 let bytes = wire::reply(request_id, reply_id, compressor, more, document);
-                self.compression.packed(compressor, (before, bytes.len()));
+                let after = bytes.len().saturating_sub(wire::COMPRESSED_HEADER_BYTES);
+                self.compression.compressed(compressor, (before, after));
                 bytes
             }
             call::Form::Old { failed } => wire::old_reply(request_id, reply_id, failed, document),

@@ -2,6 +2,9 @@
 
 use lapsedb_service::documents::Namespace;
 
+/// Makes a note about indexes, given by their names.
+pub(crate) type Note = fn(&Namespace, &str) -> String;
+
 /// A TTL index was made over documents of which none has a date in its field. The log is told too.
 pub(crate) fn dateless(namespace: &Namespace, indexes: &str) -> String {
     tracing::warn!(%namespace, indexes, "a TTL index is on a field that holds no dates: nothing expires by it");
@@ -9,7 +12,7 @@ pub(crate) fn dateless(namespace: &Namespace, indexes: &str) -> String {
 }
 
 /// A TTL index was made whose kind holds no dates. The log is told too.
-pub(crate) fn undated(namespace: &Namespace, indexes: &str) -> String {
+pub(crate) fn not_by_value(namespace: &Namespace, indexes: &str) -> String {
     tracing::warn!(%namespace, indexes, "a TTL index is neither ascending nor descending: nothing expires by it");
     format!("the TTL index {indexes} is neither ascending nor descending: nothing expires by it")
 }

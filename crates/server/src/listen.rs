@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lapsedb_service::documents::Gone;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -25,7 +25,7 @@ const TLS_HANDSHAKE: u8 = 0x16;
 const TLS_MAJOR: u8 = 3;
 const TLS_MINORS: std::ops::RangeInclusive<u8> = 1..=4;
 /// The pause before a look for more, when the first bytes come one by one.
-const FIRST_BYTES_PAUSE_MS: u64 = 5;
+const FIRST_BYTES_PAUSE_MS: u64 = 50;
 /// How long requests in flight may take to finish at the end.
 const DRAIN_SECONDS_MAX: u64 = 10;
 /// What is still read from a client that spoke plainly where only TLS is spoken, so that it hears the answer.
@@ -231,6 +231,15 @@ async fn wants_tls(stream: &TcpStream) -> Option<bool> {
         if told.is_some() {
             return told;
         }
+        // What was peeked at stays readable, so the next bytes wake nobody; neither does the end of the stream.
+        if stream
+            .ready(Interest::READABLE)
+            .await
+            .ok()?
+            .is_read_closed()
+        {
+            return None;
+        }
         tokio::time::sleep(Duration::from_millis(FIRST_BYTES_PAUSE_MS)).await;
     }
 }
@@ -279,7 +288,42 @@ async fn open<H: Handler>(
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    /// A client and its connection as the server sees it.
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap());
+        let (client, accepted) = tokio::join!(client, listener.accept());
+        (client.unwrap(), accepted.unwrap().0)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_leaves_after_one_byte_is_not_waited_for() {
+        let (mut client, server) = pair().await;
+        client.write_all(&[TLS_HANDSHAKE]).await.unwrap();
+        drop(client);
+        assert_eq!(wants_tls(&server).await, None);
+    }
+
+    #[tokio::test]
+    async fn the_first_bytes_may_come_one_by_one() {
+        for (last, expected) in [(1, true), (0, false)] {
+            let (mut client, server) = pair().await;
+            client.set_nodelay(true).unwrap();
+            client.write_all(&[TLS_HANDSHAKE]).await.unwrap();
+            let send = async {
+                server.readable().await.unwrap();
+                client.write_all(&[TLS_MAJOR]).await.unwrap();
+                tokio::task::yield_now().await;
+                client.write_all(&[last]).await.unwrap();
+            };
+            let (told, ()) = tokio::join!(wants_tls(&server), send);
+            assert_eq!(told, Some(expected));
+        }
+    }
 
     #[test]
     fn no_length_of_a_message_is_taken_for_tls() {

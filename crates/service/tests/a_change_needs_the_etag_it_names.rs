@@ -49,8 +49,7 @@ macro_rules! holds {
             delete(if_match(&second)).await.unwrap().outcome,
             Outcome::Deleted
         );
-        let absent = support::kind(read(ALWAYS).await);
-        assert!(matches!(absent, Kind::NotFound | Kind::ItemNotFound));
+        assert_eq!(support::kind(read(ALWAYS).await), Kind::NotFound);
         assert_eq!(
             support::kind(delete(if_match(&second)).await),
             Kind::NotFound

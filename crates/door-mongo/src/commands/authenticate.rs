@@ -15,7 +15,7 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     fields.own(call);
     let mechanism = fields.text("mechanism")?;
     let missing = fields.missing("mechanism");
-    fields.ignore(&["user"]);
+    fields.text("user")?;
     fields.end()?;
     match mechanism.as_deref() {
         None => Err(missing),

@@ -93,8 +93,8 @@ async fn change_index(
     if let Some(new) = changed.expire_new {
         reply.push("expireAfterSeconds_new", Value::Int64(new));
     }
-    if let Some(name) = &changed.undated {
-        reply.push("note", notes::undated(namespace, name));
+    if let Some(name) = &changed.not_by_value {
+        reply.push("note", notes::not_by_value(namespace, name));
     } else if let Some(name) = &changed.dateless {
         reply.push("note", notes::dateless(namespace, name));
     }

@@ -36,12 +36,17 @@ pub(crate) async fn run(call: &mut Call<'_>) -> Result<Answer, Fault> {
     reply.push("numIndexesAfter", number(created.after));
     reply.push("createdCollectionAutomatically", created.made_collection);
     reply.push("commitQuorum", "votingMembers");
-    if !created.undated.is_empty() {
-        let names = created.undated.join(", ");
-        reply.push("note", notes::undated(&namespace, &names));
-    } else if !created.dateless.is_empty() {
-        let names = created.dateless.join(", ");
-        reply.push("note", notes::dateless(&namespace, &names));
+    let mut said = Vec::new();
+    for (names, note) in [
+        (&created.not_by_value, notes::not_by_value as notes::Note),
+        (&created.dateless, notes::dateless),
+    ] {
+        if !names.is_empty() {
+            said.push(note(&namespace, &names.join(", ")));
+        }
+    }
+    if !said.is_empty() {
+        reply.push("note", said.join("; "));
     } else if created.before == created.after {
         reply.push("note", Value::from("all indexes already exist"));
     }

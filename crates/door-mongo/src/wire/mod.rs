@@ -222,6 +222,8 @@ fn message(
 
 /// Bytes before a reply's document: a header, flags, and the kind of the only section, which is zero.
 pub const REPLY_ROOM: usize = HEADER_BYTES + 5;
+/// Bytes before what is compressed: the header, the opcode and the length of what it was, and the number of the compressor.
+pub const COMPRESSED_HEADER_BYTES: usize = HEADER_BYTES + 9;
 
 /// A whole reply to a command, ready to be written at once; `more` follow it unasked. Before the document there is room for what the wire puts there.
 #[must_use]

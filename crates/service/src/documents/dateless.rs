@@ -18,7 +18,7 @@ impl Dateless {
     /// Looks at a document that was written.
     pub(crate) fn look(&self, collection: &Collection, namespace: &Namespace, document: &Object) {
         for index in collection.indexes.all() {
-            if index.expire_after.is_none() {
+            if index.expire_after.is_none() || !index.holds_dates() {
                 continue;
             }
             let mut told = self.0.lock();

@@ -250,7 +250,8 @@ impl NamedIndex {
     }
 
     /// Whether its keys can be dates: the values themselves, not what a hash, words or places are made of. As in MongoDB, a
-    /// time to live on another kind is kept and shown, and ends nothing.
+    /// time to live on another kind is kept and shown, and nothing expires by it. An earlier version let documents expire by such
+    /// indexes: one that has dates from then goes on until it is dropped.
     #[must_use]
     pub fn holds_dates(&self) -> bool {
         hold_dates(&self.parts)

@@ -36,11 +36,19 @@ fn parse(_: &'static str, spec: &Value, names: &Names) -> Result<Expr> {
         return Err(MqlError::new(40068, "$switch requires at least one branch"));
     }
     let default = branches.always.or(default);
-    if default.is_none() && branches.open.is_empty() {
-        return Err(MqlError::new(
-            40069,
-            "Cannot execute a switch statement where all the cases evaluate to false without a default",
-        ));
+    if branches.open.is_empty() {
+        // Decided without a document: what contains it may be decided by it.
+        return match default {
+            Some(default) => Ok(default),
+            None if names.are_mistakes_late() => Ok(Expr::lazy(Switch {
+                branches: Vec::new(),
+                default: None,
+            })),
+            None => Err(MqlError::new(
+                40069,
+                "Cannot execute a switch statement where all the cases evaluate to false without a default",
+            )),
+        };
     }
     Ok(Expr::lazy(Switch {
         branches: branches.open,

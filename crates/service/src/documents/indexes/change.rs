@@ -43,7 +43,7 @@ pub struct ChangedIndex {
     /// The index's name, if it ends documents from now on and none of those that are there has a date in its field.
     pub dateless: Option<String>,
     /// The index's name, if it is of a kind that holds no dates, whatever documents have.
-    pub undated: Option<String>,
+    pub not_by_value: Option<String>,
 }
 
 /// Changes one index. What had ended stays so.
@@ -156,9 +156,9 @@ async fn expire_after(
     let seconds = |secs: lapsedb_record::Secs| i64::try_from(secs.0).unwrap_or(i64::MAX);
     changed.expire_old = index.expire_after.map(seconds);
     changed.expire_new = Some(seconds(life));
-    if !index.holds_dates() {
-        changed.undated = Some(index.name.to_string());
-    } else if index.expire_after.is_none() {
+    if !index.holds_dates() && index.dates.is_empty() {
+        changed.not_by_value = Some(index.name.to_string());
+    } else if index.expire_after.is_none() && index.holds_dates() {
         // Documents that were there before have to tell their dates first.
         match store
             .build_named_index(collection.cid, index.number)

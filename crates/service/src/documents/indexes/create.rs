@@ -39,7 +39,7 @@ pub struct CreatedIndexes {
     /// Names of TTL indexes whose field holds no date in any document.
     pub dateless: Vec<String>,
     /// Names of TTL indexes of a kind that holds no dates, whatever documents have.
-    pub undated: Vec<String>,
+    pub not_by_value: Vec<String>,
 }
 
 /// Makes indexes, and the collection, if it is not there. Returns when they are built.
@@ -72,7 +72,7 @@ pub async fn create_indexes(
     created.before = listed(&collection).len();
     check_capped(&collection, &wanted)?;
     created.dateless = named(work, namespace, &wanted).await?;
-    created.undated = undated(&wanted);
+    created.not_by_value = not_by_value(&collection, &wanted);
     for one in &wanted {
         match one {
             Wanted::Id | Wanted::Named(_) => {}
@@ -100,15 +100,22 @@ pub(super) fn check_capped(collection: &Collection, wanted: &[Wanted]) -> Result
     Ok(())
 }
 
-/// The TTL indexes among them by which nothing expires, for their kind holds no dates.
-pub(super) fn undated(wanted: &[Wanted]) -> Vec<String> {
-    let undated = |one: &Wanted| match one {
+/// The TTL indexes among them that the collection does not have yet and by which nothing expires, for their kind holds no dates.
+pub(super) fn not_by_value(collection: &Collection, wanted: &[Wanted]) -> Vec<String> {
+    let is_new = |name: &str| {
+        collection
+            .indexes
+            .all()
+            .iter()
+            .all(|index| index.name != *name)
+    };
+    let not_by_value = |one: &Wanted| match one {
         Wanted::Named(index) if index.expire_after.is_some() && !index.holds_dates() => {
-            Some(index.name.to_string())
+            is_new(&index.name).then(|| index.name.to_string())
         }
         Wanted::Id | Wanted::DefaultTtl(..) | Wanted::Named(_) => None,
     };
-    wanted.iter().filter_map(undated).collect()
+    wanted.iter().filter_map(not_by_value).collect()
 }
 
 async fn current(

@@ -210,10 +210,8 @@ fn on_id(key: &Object, spec: &Object) -> Result<Wanted> {
             "The field 'key' for an _id index must be {_id: 1}, but got another direction",
         ));
     }
-    let allowed = |name: &str| {
-        WITHOUT_EFFECT.contains(&name)
-            || ["collation", "background", "storageEngine"].contains(&name)
-    };
+    let allowed =
+        |name: &str| WITHOUT_EFFECT.contains(&name) || ["collation", "background"].contains(&name);
     match spec.keys().find(|name| !allowed(name)) {
         Some(name) => Err(Fault::new(
             INVALID_INDEX_SPECIFICATION_OPTION,
@@ -284,7 +282,7 @@ fn read_options(spec: Object, definition: &mut IndexDefinition) -> Result<()> {
             "unique" => definition.unique = truth(&name, &value)?,
             "sparse" => definition.sparse = truth(&name, &value)?,
             "hidden" => definition.hidden = truth(&name, &value)?,
-            // It would have to refuse duplicates from now on and bear those that are there.
+            // It would have to refuse duplicates from now on and keep those that are there.
             "prepareUnique" => {
                 if truth(&name, &value)? {
                     return Err(Fault::new(

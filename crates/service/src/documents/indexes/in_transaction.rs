@@ -8,7 +8,7 @@ use lapsedb_value::Value;
 
 use crate::documents::fault::{Fault, Result, code};
 use crate::documents::indexes::create::{
-    CreatedIndexes, check_capped, clashes, collated, conflict, undated,
+    CreatedIndexes, check_capped, clashes, collated, conflict, not_by_value,
 };
 use crate::documents::indexes::definition::Wanted;
 use crate::documents::indexes::ttl_name::with_ttl_name;
@@ -50,7 +50,7 @@ pub(super) async fn in_transaction(
     };
     check_capped(&collection, &wanted)?;
     let before = names(&collection).len();
-    let undated = undated(&wanted);
+    let not_by_value = not_by_value(&collection, &wanted);
     for one in wanted {
         if let Some(changed) = with(work, &collection, one)? {
             if transaction.overlay(namespace).is_some() {
@@ -66,7 +66,7 @@ pub(super) async fn in_transaction(
         after,
         made_collection: true,
         dateless: Vec::new(),
-        undated,
+        not_by_value,
     })
 }
 

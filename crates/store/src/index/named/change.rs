@@ -148,7 +148,7 @@ impl Store {
                 // Whole as it may be, no document has told its date.
                 index.dates_whole = false;
             }
-            // It ends nothing. One that an earlier version let end documents has dates, and goes on.
+            // Nothing expires by it. One by which an earlier version let documents expire has dates, and goes on.
             None => {}
             Some(_) if index.dates.is_empty() => {}
             // What was dead by the longer life is dead by the shorter one too.
@@ -335,7 +335,8 @@ impl NamedIndexes {
     /// Whether documents end, or stay ended, by what these say and the older ones did not.
     fn ends_more_than(&self, older: &NamedIndexes) -> bool {
         let lives = |indexes: &NamedIndexes| -> Vec<_> {
-            let ending = indexes.all.iter().filter(|index| index.dates_whole);
+            let ending = indexes.all.iter();
+            let ending = ending.filter(|index| index.dates_whole && !index.dates.is_empty());
             ending
                 .map(|index| (index.number, index.expire_after))
                 .collect()
