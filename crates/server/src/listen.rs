@@ -219,7 +219,7 @@ enum Opened<S> {
     Tls(Box<TlsStream<S>>),
 }
 
-/// Whether a client begins with TLS; nothing if it goes away before that can be told.
+/// Whether a client begins with TLS; nothing if it goes away before that is known.
 async fn wants_tls(stream: &TcpStream) -> Option<bool> {
     let mut first = [0; 3];
     loop {
@@ -227,9 +227,9 @@ async fn wants_tls(stream: &TcpStream) -> Option<bool> {
             Ok(0) | Err(_) => return None,
             Ok(read) => read,
         };
-        let told = begins_tls(first.get(..read).unwrap_or_default());
-        if told.is_some() {
-            return told;
+        let known = begins_tls(first.get(..read).unwrap_or_default());
+        if known.is_some() {
+            return known;
         }
         // What was peeked at stays readable, so the next bytes wake nobody; neither does the end of the stream.
         if stream
@@ -244,7 +244,7 @@ async fn wants_tls(stream: &TcpStream) -> Option<bool> {
     }
 }
 
-/// Whether a handshake of TLS begins with these bytes; nothing if it takes more of them to tell.
+/// Whether a handshake of TLS begins with these bytes; nothing if more of them are needed to know.
 fn begins_tls(bytes: &[u8]) -> Option<bool> {
     match bytes {
         [] | [TLS_HANDSHAKE] | [TLS_HANDSHAKE, TLS_MAJOR] => None,
@@ -320,8 +320,8 @@ mod tests {
                 tokio::task::yield_now().await;
                 client.write_all(&[last]).await.unwrap();
             };
-            let (told, ()) = tokio::join!(wants_tls(&server), send);
-            assert_eq!(told, Some(expected));
+            let (known, ()) = tokio::join!(wants_tls(&server), send);
+            assert_eq!(known, Some(expected));
         }
     }
 
