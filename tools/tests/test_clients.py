@@ -1,4 +1,4 @@
-"""What tools/clients says where Java or Go is missing or too old, and when it tells Maven to stay offline."""
+"""What tools/clients says where Java or Go is missing or too old, and when Maven stays offline."""
 
 import shutil
 import subprocess
@@ -84,7 +84,7 @@ class Toolchains(unittest.TestCase):
 
 
 class Maven(unittest.TestCase):
-    """A clone with nothing but a module for Java, and a Maven that notes what it is told."""
+    """A clone with nothing but a module for Java, and a Maven that notes its arguments."""
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(suffix=" with a blank"))
@@ -111,20 +111,20 @@ class Maven(unittest.TestCase):
         path.chmod(0o755)
 
     def maven(self, ends):
-        self.command("mvn", f"""echo "$*" >>"$HOME/told"; echo "Java version: 17.0.1, vendor: X, runtime: $HOME"; echo '[INFO] Tests run: 1'; {ends}""")
+        self.command("mvn", f"""echo "$*" >>"$HOME/calls"; echo "Java version: 17.0.1, vendor: X, runtime: $HOME"; echo '[INFO] Tests run: 1'; {ends}""")
 
     def ran(self):
         """Whether the tests pass, and of each call of Maven for a phase whether it may use the network."""
-        (self.home / "told").unlink(missing_ok=True)
+        (self.home / "calls").unlink(missing_ok=True)
         ended = subprocess.run(
             [self.folder / "tools" / "clients", "test"],
             env={"PATH": str(self.folder / "bin"), "HOME": str(self.home), "CARGO_TARGET_DIR": "target"},
             capture_output=True,
             text=True,
         )
-        told = [line for line in (self.home / "told").read_text().splitlines() if line != "-v"]
-        self.assertTrue(all(f"-Dmaven.repo.local={self.repository}" in line for line in told), told)
-        return ended.returncode == 0, ["offline" if "--offline" in line else "online" for line in told]
+        calls = [line for line in (self.home / "calls").read_text().splitlines() if line != "-v"]
+        self.assertTrue(all(f"-Dmaven.repo.local={self.repository}" in line for line in calls), calls)
+        return ended.returncode == 0, ["offline" if "--offline" in line else "online" for line in calls]
 
     def test_maven_stays_offline_after_the_first_run_that_passes(self):
         self.assertEqual(self.ran(), (True, ["online", "online"]))

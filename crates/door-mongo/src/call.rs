@@ -128,9 +128,8 @@ impl Call<'_> {
     fn bounded(&self, work: Work) -> Work {
         self.panic_point();
         let runs_out = self.door.fail_points.times_out();
-        let spent = spent(self.command, self.began);
-        let limit = self.generic.max_time;
-        let work = work.within(limit.map(|limit| limit.saturating_sub(spent)));
+        let left = |limit: Duration| limit.saturating_sub(spent(self.command, self.began));
+        let work = work.within(self.generic.max_time.map(left));
         let work = work.while_connected(self.connection.gone.clone());
         let work = work.received_within(Arc::clone(self.connection.counting.budget()));
         work.running_out(runs_out).on_line(&self.connection.line)

@@ -142,7 +142,7 @@ impl Ctx {
     ///
     /// # Errors
     /// When the database or the collection is not there.
-    pub async fn scope_of_writes(&self, database: &str, collection: &str) -> Result<Scope> {
+    pub(crate) async fn scope_of_writes(&self, database: &str, collection: &str) -> Result<Scope> {
         let view = self.view().await?;
         let database = find_database(&view, database).ok_or_else(Error::owner_not_found)?;
         let collection =

@@ -175,7 +175,7 @@ fn ending(key: &Object, mut definition: IndexDefinition, expire: &Value) -> Resu
     Ok(Wanted::Named(Box::new(definition)))
 }
 
-/// What a wildcard index is answered that is to end documents.
+/// How a wildcard index with a time to live is refused.
 pub(super) fn wildcard_ttl() -> Fault {
     refused("a wildcard index cannot be a TTL index")
 }

@@ -145,7 +145,7 @@ impl Store {
         match index.expire_after {
             None if index.holds_dates() => {
                 index.dates = vec![indexes.take_number()];
-                // Whole as it may be, no document has told its date.
+                // Whole as it may be, no document has its date stored.
                 index.dates_whole = false;
             }
             // Nothing expires by it. One by which an earlier version let documents expire has dates, and goes on.

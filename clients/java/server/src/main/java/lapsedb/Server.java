@@ -122,7 +122,7 @@ public final class Server implements AutoCloseable {
             process.destroyForcibly().waitFor();
             removeFolder();
         } catch (IOException | InterruptedException cannot) {
-            // The process ends: nobody is left to be told.
+            // The process ends: there is nobody to report it to.
         }
     }
 
